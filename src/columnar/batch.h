@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Batches: struct arrays in the Arrow form of a row type. Building, checking, sharing, gathering. Everything made here owns
+ * its memory through the environment (which it holds a reference of) and may be released in any thread.
+ */
+#ifndef PML_COLUMNAR_BATCH_H
+#define PML_COLUMNAR_BATCH_H
+
+#include "columnar/predicate.h"
+
+/* ---- builder: row-wise input (JSON lines, partition constants) to one array of any type ---- */
+typedef struct pml_builder pml_builder;
+int pml_builder__new(pml_builder **out, pml_env *env, const pml_type *type, pml_error *err);
+void pml_builder__free(pml_builder *b);
+int64_t pml_builder__length(const pml_builder *b);
+int pml_builder__append_null(pml_builder *b);
+/* Atomic types; the kind must fit the type. PML_E_LIMIT past 2^31-1 bytes of text. */
+int pml_builder__append_value(pml_builder *b, const pml_value *v);
+/* Nested: append to the children first (array: child 0 any number of elements; map and multiset: child 0 and 1 in step; row:
+   one each), then close the item. */
+pml_builder *pml_builder__child(pml_builder *b, size_t i);
+int pml_builder__close_item(pml_builder *b);
+/* Moves the rows out; the builder is empty again. */
+int pml_builder__finish(pml_builder *b, struct ArrowArray *out, pml_error *err);
+
+/* ---- whole arrays ---- */
+/* A struct array over n child arrays, which are moved in. */
+int pml_batch__from_columns(struct ArrowArray *out, pml_env *env, struct ArrowArray *children, size_t n, int64_t length,
+                            pml_error *err);
+/* An array of `length` times the same value (null allowed). */
+int pml_batch__constant(struct ArrowArray *out, pml_env *env, const pml_type *type, const pml_value *v, int64_t length,
+                        pml_error *err);
+/* Copies row `rows[i]` of `array` for i in [0, n), any type, nested too: tight loops per column. */
+int pml_batch__gather(struct ArrowArray *out, pml_env *env, const pml_type *type, const struct ArrowArray *array,
+                      const int64_t *rows, int64_t n, pml_error *err);
+/* The same for a struct array of fields. */
+int pml_batch__gather_rows(struct ArrowArray *out, pml_env *env, const pml_field *fields, size_t n_fields,
+                           const struct ArrowArray *batch, const int64_t *rows, int64_t n, pml_error *err);
+
+/* A counted owner of an array, so that several views may share its buffers without copying. */
+typedef struct pml_shared pml_shared;
+/* Moves array in. On failure array is untouched. */
+int pml_shared__new(pml_shared **out, pml_env *env, struct ArrowArray *array, pml_error *err);
+void pml_shared__acquire(pml_shared *s);
+void pml_shared__release(pml_shared *s);
+const struct ArrowArray *pml_shared__array(const pml_shared *s);
+/* A struct array of the rows [row, row + rows) of the chosen children over the same buffers. columns[i] = -1: an extra column
+   taken from `extra` (moved in, consecutive). */
+int pml_shared__slice(struct ArrowArray *out, pml_shared *s, int64_t row, int64_t rows, const int32_t *columns,
+                      size_t n_columns, struct ArrowArray *extra, pml_error *err);
+
+/* Bytes held by the buffers of an array (of the visible slice), for accounting. */
+uint64_t pml_batch__bytes(const struct ArrowArray *array, const pml_type *types_root);
+
+/* ---- checking foreign arrays (realtime.md 8 step 1) ---- */
+typedef enum pml_check_level { PML_CHECK_TRUSTED = 0, PML_CHECK_BASIC = 1, PML_CHECK_FULL = 2 } pml_check_level;
+/* Structure (children, buffers, lengths) always; basic: monotone offsets, no null in NOT NULL columns; full: UTF-8 and value
+   ranges (DECIMAL precision, TIME). PML_E_INVAL names column and row. */
+int pml_batch__check(const struct ArrowArray *batch, const pml_field *fields, size_t n, pml_check_level level, pml_error *err);
+
+/* ---- column statistics, as they go into manifests ---- */
+typedef struct pml_stats_collector pml_stats_collector;
+int pml_stats__new(pml_stats_collector **out, pml_env *env, const pml_field *fields, size_t n, pml_error *err);
+void pml_stats__free(pml_stats_collector *s);
+int pml_stats__update(pml_stats_collector *s, const struct ArrowArray *batch, pml_error *err);
+/* Untruncated min, max and null count of column i; values borrow from the collector. Nested: unknown (null_count -1 for
+   Parquet's rule is the caller's business: here the top-level null count is exact). Columns with NaN: no min, no max. */
+void pml_stats__get(pml_column_stats *out, const pml_stats_collector *s, size_t i);
+
+/* ---- streams ---- */
+/* A stream over a callback. next leaves out->release NULL at the end. The schema is moved in. drop runs once, at release. */
+int pml_stream__new(struct ArrowArrayStream *out, pml_env *env, struct ArrowSchema *schema,
+                    int (*next)(void *owner, struct ArrowArray *out, pml_error *err), void (*drop)(void *owner), void *owner,
+                    pml_error *err);
+/* The error of the last failed call on a stream made by pml_stream__new, for our own callers; false for foreign streams. */
+bool pml_stream__last_error(struct ArrowArrayStream *stream, pml_error *err);
+
+static inline void pml_array__release(struct ArrowArray *a)
+{
+    if (a->release != NULL)
+        a->release(a);
+}
+
+static inline void pml_schema__release(struct ArrowSchema *s)
+{
+    if (s->release != NULL)
+        s->release(s);
+}
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The C border of the only C++ in the tree: Apache Arrow's Parquet, CSV and IPC code, in a shared object of its own that is
+ * opened by path with local binding on first use. Nothing but this header crosses. No C++ exception passes the border.
+ *
+ * All functions return PML_OK or a negative code and fill err. Files are reached through callbacks, memory is accounted
+ * through `charge`. A reader, writer or stream is used by one thread at a time; Arrow's own threads are off.
+ */
+#ifndef PML_FORMAT_BRIDGE_H
+#define PML_FORMAT_BRIDGE_H
+
+#include <paimonlive/arrow_c.h>
+#include <paimonlive/error.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PML_BRIDGE_ABI 1u
+#define PML_BRIDGE_SYMBOL "pml_bridge_entry"
+
+/* Random access input. read_at returns exactly n bytes or fails. close is called once when the bridge lets go. */
+typedef struct pml_bridge_input {
+    void *ctx;
+    const char *name; /* for messages; copied */
+    int64_t size_bytes;
+    int (*read_at)(void *ctx, int64_t offset, void *buf, int64_t n, pml_error *err);
+    void (*close)(void *ctx);
+} pml_bridge_input;
+
+/* Sequential output. The bridge never closes or syncs it. */
+typedef struct pml_bridge_output {
+    void *ctx;
+    const char *name;
+    int (*write)(void *ctx, const void *buf, int64_t n, pml_error *err);
+} pml_bridge_output;
+
+/* Called with every change of Arrow's memory; must not fail. May be NULL. */
+typedef struct pml_bridge_memory {
+    void *ctx;
+    void (*charge)(void *ctx, int64_t delta_bytes);
+} pml_bridge_memory;
+
+typedef struct pml_bridge_reader pml_bridge_reader;
+typedef struct pml_bridge_writer pml_bridge_writer;
+
+/* How deep arrays that come out of a foreign file are checked before they leave the bridge. */
+enum { PML_BRIDGE_VALIDATE_NONE = 0, PML_BRIDGE_VALIDATE_BASIC = 1, PML_BRIDGE_VALIDATE_FULL = 2 };
+
+typedef struct pml_bridge_read_options {
+    int64_t batch_rows;
+    uint32_t validate; /* PML_BRIDGE_VALIDATE_* */
+    uint32_t reserved;
+} pml_bridge_read_options;
+
+/* Statistics of one leaf column in one row group, as the footer has them. Physical values: */
+enum {
+    PML_BRIDGE_STAT_NONE = 0,
+    PML_BRIDGE_STAT_INT = 1,    /* BOOLEAN, INT32, INT64: i */
+    PML_BRIDGE_STAT_FLOAT = 2,  /* d */
+    PML_BRIDGE_STAT_DOUBLE = 3, /* d */
+    PML_BRIDGE_STAT_BYTES = 4   /* BYTE_ARRAY, FIXED_LEN_BYTE_ARRAY: ptr, len, valid while the reader lives */
+};
+
+typedef struct pml_bridge_stat {
+    uint32_t kind; /* of min and max; NONE: unknown */
+    uint32_t reserved;
+    int64_t null_count; /* -1: unknown */
+    int64_t min_i, max_i;
+    double min_d, max_d;
+    const uint8_t *min_ptr, *max_ptr;
+    size_t min_len, max_len;
+} pml_bridge_stat;
+
+typedef struct pml_bridge_write_options {
+    const char *compression; /* none snappy gzip lz4 lz4_raw zstd brotli */
+    int32_t compression_level; /* INT32_MIN: the codec's default */
+    int32_t dictionary;        /* 0 or 1 */
+    int64_t row_group_bytes;
+    int64_t page_bytes;
+    int64_t write_batch_rows;
+} pml_bridge_write_options;
+
+typedef struct pml_bridge_csv_options {
+    char delimiter, quote; /* quote 0: none */
+    uint8_t header;        /* 1: the first line names the columns, which are matched by name to the schema */
+    uint8_t reserved;
+    const char *null_text; /* the text that means null when unquoted; NULL: empty */
+    int64_t block_bytes;
+} pml_bridge_csv_options;
+
+typedef struct pml_bridge {
+    size_t struct_size;
+    uint32_t abi;
+    const char *arrow_version_built, *arrow_version_loaded;
+
+    /* Parquet, reading. On success input is owned by the reader; on failure it has been closed as well. */
+    int (*parquet_open)(pml_bridge_reader **out, const pml_bridge_input *input, const pml_bridge_memory *memory,
+                        const pml_bridge_read_options *options, pml_error *err);
+    void (*parquet_close)(pml_bridge_reader *reader); /* streams made from it stay valid */
+    /* Arrow schema of the file's top-level columns. Field metadata carries PARQUET:field_id. INT96 is timestamp[ns]. */
+    int (*parquet_schema)(struct ArrowSchema *out, pml_bridge_reader *reader, pml_error *err);
+    int64_t (*parquet_rows)(const pml_bridge_reader *reader);
+    int32_t (*parquet_row_groups)(const pml_bridge_reader *reader);
+    int64_t (*parquet_row_group_rows)(const pml_bridge_reader *reader, int32_t group);
+    /* Footer statistics of top-level column `column`, which must be a leaf: else kind NONE and null_count -1. */
+    int (*parquet_stat)(pml_bridge_stat *out, pml_bridge_reader *reader, int32_t group, int32_t column, pml_error *err);
+    /* Batches of at most batch_rows rows of the chosen row groups and top-level columns, in the given order. Arrays own
+       themselves. A value that Arrow's type cannot hold (INT96 outside of 64-bit nanoseconds) is an error, never wrong. */
+    int (*parquet_stream)(struct ArrowArrayStream *out, pml_bridge_reader *reader, const int32_t *groups, size_t n_groups,
+                          const int32_t *columns, size_t n_columns, pml_error *err);
+
+    /* Parquet, writing. schema is borrowed; field ids from its PARQUET:field_id metadata. Physical types as Java writes them
+       (docs: DECIMAL p <= 18 as INT32/INT64, TIMESTAMP p > 6 as INT96, TIME as TIME_MILLIS utc, no ARROW:schema key). */
+    int (*parquet_create)(pml_bridge_writer **out, const pml_bridge_output *output, const pml_bridge_memory *memory,
+                          const struct ArrowSchema *schema, const pml_bridge_write_options *options, pml_error *err);
+    /* array (a struct) is moved on any return. */
+    int (*parquet_write)(pml_bridge_writer *writer, struct ArrowArray *array, pml_error *err);
+    /* Bytes written so far plus an estimate of what is buffered: for rolling. */
+    int64_t (*parquet_size)(const pml_bridge_writer *writer);
+    int (*parquet_finish)(pml_bridge_writer *writer, pml_error *err); /* writes the footer */
+    void (*parquet_free)(pml_bridge_writer *writer);                  /* after finish, or to give up */
+
+    /* CSV. Columns and types from schema (borrowed), an Arrow struct; output in exactly that schema. */
+    int (*csv_open)(struct ArrowArrayStream *out, const pml_bridge_input *input, const pml_bridge_memory *memory,
+                    const struct ArrowSchema *schema, const pml_bridge_csv_options *options, pml_error *err);
+    /* Converts a batch of one Arrow schema to another by column name (casts that lose nothing; missing columns become null):
+       for Parquet files of other makers. array is moved on any return. */
+    int (*cast)(struct ArrowArray *out, struct ArrowArray *array, const struct ArrowSchema *from, const struct ArrowSchema *to,
+                const pml_bridge_memory *memory, pml_error *err);
+} pml_bridge;
+
+/* The one exported symbol. Static storage; NULL when Arrow's version at run time is not the one it was built with and
+   `err` says so. */
+typedef const pml_bridge *(*pml_bridge_entry_fn)(pml_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The one table of options: name, default, kind, and what the library does with it (honoured, refused, safely ignored, on the
+ * write path only). Everything else asks this table. Java: CoreOptions.
+ */
+#ifndef PML_META_OPTIONS_H
+#define PML_META_OPTIONS_H
+
+#include "meta/table_schema.h"
+
+typedef struct pml_table_options {
+    /* Parsed values, defaults filled in. Strings borrow from the schema or the overrides. */
+    int32_t bucket; /* -1 unaware, n > 0 */
+    enum { PML_BUCKET_FUNCTION_DEFAULT = 0, PML_BUCKET_FUNCTION_MOD } bucket_function;
+    bool append_ordered, write_only;
+    const char *file_format, *file_compression;
+    int32_t zstd_level;
+    int64_t target_file_size, target_file_rows, file_block_size, parquet_page_size, read_batch_rows;
+    bool parquet_dictionary;
+    const char *data_file_prefix, *data_path_directory; /* directory NULL: none */
+    bool suffix_include_compression;
+    const char *manifest_compression; /* Avro codec name */
+    int64_t manifest_target_size, manifest_full_threshold;
+    int32_t manifest_merge_min_count;
+    bool stats_dense;
+    int32_t stats_keep_first; /* -1: all */
+    const char *partition_default_name;
+    bool partition_legacy_name;
+    int32_t commit_max_retries;
+    int64_t commit_timeout_ms, commit_min_wait_ms, commit_max_wait_ms; /* timeout -1: none */
+    bool commit_force_create, ignore_empty_commit, dynamic_partition_overwrite;
+    int64_t split_target_size, split_open_cost;
+    const char *branch; /* "main" */
+    /* scan selection, from dynamic options; -1 / NULL: not set */
+    int64_t scan_snapshot_id;
+    /* real-time (realtime.md section 20) */
+    bool realtime_enabled;
+    const char *rt_store;
+    bool rt_offset_external;
+    int32_t rt_validate_input; /* pml_check_level */
+    bool rt_accept_update_after;
+    enum { PML_RT_VERIFY_HASH = 0, PML_RT_VERIFY_EXACT, PML_RT_VERIFY_RANGE, PML_RT_VERIFY_OFF } rt_verify_commit;
+    bool rt_verify_order, rt_auto_advance;
+    enum { PML_RT_FOREIGN_ASK = 0, PML_RT_FOREIGN_INHERIT, PML_RT_FOREIGN_RESET } rt_foreign_overwrite;
+    int32_t rt_progress_max_walk, rt_plan_retries;
+} pml_table_options;
+
+typedef enum pml_stats_mode_kind { PML_STATS_NONE, PML_STATS_COUNTS, PML_STATS_TRUNCATE, PML_STATS_FULL } pml_stats_mode_kind;
+typedef struct pml_stats_mode {
+    pml_stats_mode_kind kind;
+    int32_t length;
+} pml_stats_mode;
+
+/* Schema options plus overrides (which win). A value that cannot be parsed, or an option whose meaning we do not implement:
+   PML_E_INVAL or PML_E_UNSUPPORTED naming option, value and table (`where`). for_write refuses more than reading does. */
+int pml_table_options__parse(pml_table_options *out, const pml_table_schema *s, const pml_option *overrides, size_t n,
+                             bool for_write, const char *where, pml_error *err);
+/* metadata.stats-mode and fields.<c>.stats-mode of column i, keep-first rule included. */
+int pml_table_options__stats_mode(pml_stats_mode *out, const pml_table_schema *s, const pml_table_options *o, size_t column,
+                                  pml_error *err);
+
+/* Refuses by name every table whose content this version cannot read rightly (primary key, merge engine, formats, deletion
+   vectors, row tracking, ...). The message begins with the words "needs <feature>". The features are those of the corpus
+   index: primary-key, merge-engine:<e>, format:<f>, deletion-vectors, bucket:<b>, row-tracking, data-evolution, type:<t>. */
+int pml_table_options__check_supported(const pml_table_schema *s, const pml_option *overrides, size_t n, bool for_write,
+                                       const char *where, pml_error *err);
+
+#endif
