@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Real-time tables: rows are queryable when the write call returns, before any snapshot contains them, exactly once, and without
+ * interruption while they move from memory to a data file to a committed snapshot.
+ *
+ *     pml_rt_context *ctx;  pml_rt_context_open(&ctx, env, NULL, &err);
+ *     pml_rt_writer *w;     pml_rt_writer_open(&w, table, ctx, NULL, &err);
+ *     pml_rt_write(NULL, w, &array, &schema, NULL, &err);             // visible from here, in this process
+ *
+ *     pml_scan_set_realtime(scan, ctx, &err);                         // scans now show files and memory as one
+ *
+ *     pml_rt_prepared *p;   pml_rt_prepare(&p, w, 1, NULL, &err);     // rows become files; writes go on meanwhile
+ *     size_t n;  const pml_rt_entry *const *e = pml_rt_prepared_get(&n, p);
+ *     pml_rt_commit_result r = PML_RT_COMMIT_RESULT_INIT;
+ *     pml_rt_commit(&r, commit, e, n, 1, NULL, &err);                 // durable, and plain Paimon for everybody
+ *
+ * WHAT IS DURABLE: only committed rows. With the memory store a visible row is lost when the process dies before its commit.
+ * Each snapshot records, per partition-bucket, the offset up to which rows are committed; after a restart the caller reads it
+ * (pml_rt_offsets_load) and replays its source from there. Memory grows until the caller prepares and commits.
+ *
+ * One context serves one table branch. One writer per context; one prepare in flight (prepared, not yet committed or aborted).
+ * Threads: a context is thread-safe; a writer is thread-safe for write, seal and prepare; open, close and abort are exclusive.
+ * Not usable in a forked child (PML_E_STATE).
+ */
+#ifndef PAIMONLIVE_REALTIME_H
+#define PAIMONLIVE_REALTIME_H
+
+#include <paimonlive/scan.h>
+#include <paimonlive/write.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct pml_rt_context pml_rt_context;
+typedef struct pml_rt_writer pml_rt_writer;
+typedef struct pml_rt_prepared pml_rt_prepared;
+typedef struct pml_rt_entry pml_rt_entry;
+typedef struct pml_rt_offsets pml_rt_offsets;
+
+/* A partition-bucket. Partition values are the texts of the partition path before escaping, in partition-key order; a null or
+   blank value is the table's partition.default-name. n_partition is 0 for unpartitioned tables. */
+typedef struct pml_rt_pb {
+    size_t struct_size;
+    size_t n_partition;
+    const char *const *partition;
+    int32_t bucket;
+    int32_t reserved;
+} pml_rt_pb;
+#define PML_RT_PB_INIT {sizeof(pml_rt_pb), 0, NULL, 0, 0}
+
+/* ---- context ---- */
+struct pml_rt_plugin;
+typedef struct pml_rt_context_options {
+    size_t struct_size;
+    const struct pml_rt_plugin *store; /* NULL: the store that the option realtime.store names ("memory") */
+    size_t n_options;                  /* realtime.* options that win over the table's */
+    const pml_option_pair *options;
+} pml_rt_context_options;
+#define PML_RT_CONTEXT_OPTIONS_INIT {sizeof(pml_rt_context_options), NULL, 0, NULL}
+
+/* Returns owned. The table is fixed by the first writer or scan that uses the context. */
+PML_API int pml_rt_context_open(pml_rt_context **out, pml_env *env, const pml_rt_context_options *options, pml_error *err);
+PML_API void pml_rt_context_acquire(pml_rt_context *context); /* one more owner; each owner closes */
+/* Refuses new writers and plans and drops the caller's reference; memory goes when the last plan or stream goes. */
+PML_API void pml_rt_context_close(pml_rt_context *context);
+
+typedef struct pml_rt_metrics {
+    size_t struct_size;
+    /* gauges, names as in other implementations: realtimeBuildingMemoryBytes, ... */
+    int64_t building_memory_bytes, sealed_memory_bytes, total_memory_bytes;
+    int64_t building_row_count, sealed_row_count, total_row_count;
+    int64_t pb_active, open_views, uncommitted_rows;
+    /* counters */
+    int64_t write_rows, write_batches, rejected_batches, seals, prepares, prepare_failures, commits, commit_retries,
+        commit_idempotent_hits, advances, reclaimed_rows, plans, plan_retries, dropped_views;
+    /* calls: sum and maximum in nanoseconds */
+    int64_t write_ns_sum, write_ns_max, prepare_ns_sum, prepare_ns_max, plan_ns_sum, plan_ns_max;
+} pml_rt_metrics;
+#define PML_RT_METRICS_INIT {.struct_size = sizeof(pml_rt_metrics)}
+/* Takes no write lock. */
+PML_API int pml_rt_context_metrics(pml_rt_metrics *out, pml_rt_context *context, pml_error *err);
+
+/* ---- writer ---- */
+typedef struct pml_rt_writer_options {
+    size_t struct_size;
+} pml_rt_writer_options;
+#define PML_RT_WRITER_OPTIONS_INIT {sizeof(pml_rt_writer_options)}
+
+/* Refuses by name tables without realtime.enabled=true and table features that live writes do not support. PML_E_BUSY when the
+   context, or another context of this environment, has a writer on the table; PML_E_RECREATE on a poisoned context. */
+PML_API int pml_rt_writer_open(pml_rt_writer **out, pml_table *table, pml_rt_context *context,
+                               const pml_rt_writer_options *options, pml_error *err);
+
+typedef struct pml_rt_write_options {
+    size_t struct_size;
+    const pml_rt_pb *pb;       /* all rows belong to it; NULL: the library routes rows */
+    int64_t first_offset;      /* external offsets, consecutive: offset of row 0; -1: none (needs pb or an unrouted table) */
+    const int8_t *row_kinds;   /* one per row, NULL: all +I. 0 +I, 1 -U, 2 +U, 3 -D */
+} pml_rt_write_options;
+#define PML_RT_WRITE_OPTIONS_INIT {sizeof(pml_rt_write_options), NULL, -1, NULL}
+
+enum { PML_RT_WRITE_RESULT_PBS = 64 };
+typedef struct pml_rt_write_result {
+    size_t struct_size;
+    size_t n_pbs;      /* slices applied, in partition-bucket order; may exceed what the arrays hold */
+    int64_t rows;      /* rows applied */
+    int32_t bucket[PML_RT_WRITE_RESULT_PBS];
+    int64_t first_offset[PML_RT_WRITE_RESULT_PBS], end_offset[PML_RT_WRITE_RESULT_PBS];
+} pml_rt_write_result;
+#define PML_RT_WRITE_RESULT_INIT {.struct_size = sizeof(pml_rt_write_result)}
+
+/* Adds rows; when it returns PML_OK every later plan on this context shows them. The schema must equal the table's columns; with
+   realtime.offset-mode=external a first column _REALTIME_OFFSET (int64, not null, strictly increasing) or first_offset gives the
+   offsets, else the library numbers rows 0, 1, 2, ... per partition-bucket. out may be NULL. After any return the caller looks at
+   array->release: NULL means taken. A failure with PML_ERRF_NO_EFFECT changed nothing and may be repeated; a batch over several
+   partition-buckets is applied in their order and `out` lists what was applied. PML_E_SCHEMA, PML_E_INVAL, PML_E_OFFSET_ORDER,
+   PML_E_OVERFLOW, PML_E_RECREATE, PML_E_PROGRESS_LOST. */
+PML_API int pml_rt_write(pml_rt_write_result *out, pml_rt_writer *writer, struct ArrowArray *array,
+                         const struct ArrowSchema *schema, const pml_rt_write_options *options, pml_error *err);
+/* Ends the building segment of every partition-bucket, without writing files. */
+PML_API int pml_rt_seal(pml_rt_writer *writer, pml_error *err);
+
+typedef struct pml_rt_prepare_options {
+    size_t struct_size;
+} pml_rt_prepare_options;
+#define PML_RT_PREPARE_OPTIONS_INIT {sizeof(pml_rt_prepare_options)}
+/* Seals, writes the sealed rows to data files and returns one entry per partition-bucket with new rows (n may be 0). Writes go
+   on. PML_E_BUSY while another prepare is neither committed nor aborted. On failure everything is as before. Returns owned. */
+PML_API int pml_rt_prepare(pml_rt_prepared **out, pml_rt_writer *writer, int64_t identifier,
+                           const pml_rt_prepare_options *options, pml_error *err);
+/* Borrowed, valid until free. */
+PML_API const pml_rt_entry *const *pml_rt_prepared_get(size_t *n, const pml_rt_prepared *prepared);
+PML_API void pml_rt_prepared_free(pml_rt_prepared *prepared);
+
+typedef struct pml_rt_entry_info {
+    size_t struct_size;
+    const pml_rt_pb *pb; /* borrowed from the entry */
+    int64_t begin, end;  /* half-open range of offsets this entry accounts for */
+    int64_t rows, files;
+} pml_rt_entry_info;
+#define PML_RT_ENTRY_INFO_INIT {.struct_size = sizeof(pml_rt_entry_info)}
+PML_API int pml_rt_entry_get(pml_rt_entry_info *out, const pml_rt_entry *entry, pml_error *err);
+
+/* PML_E_STATE, naming partition-buckets, while accepted rows are not covered by a prepare; the writer stays open then. */
+PML_API int pml_rt_writer_close(pml_rt_writer *writer, pml_error *err);
+/* Closes and drops uncovered rows; if any were dropped the context must be recreated (PML_E_RECREATE). NULL allowed. */
+PML_API void pml_rt_writer_abort(pml_rt_writer *writer);
+
+/* ---- commit ---- */
+typedef struct pml_rt_commit_result {
+    size_t struct_size;
+    int64_t snapshot_id, latest_id, attempts;
+    uint32_t already_committed, reserved;
+} pml_rt_commit_result;
+#define PML_RT_COMMIT_RESULT_INIT {.struct_size = sizeof(pml_rt_commit_result)}
+
+/* Publishes files and progress of the entries in one snapshot. May be repeated with the same entries: nothing happens twice.
+   Unless realtime.auto-advance=false the entries' context is advanced. PML_E_INVAL (empty, gap or overlap among the entries),
+   PML_E_CONFLICT (an earlier prepare is missing, partial overlap, covered by another writer, reset meanwhile),
+   PML_E_PROGRESS_LOST, PML_E_UNKNOWN_OUTCOME (call again with the same entries; never abort them). watermark NULL: none. */
+PML_API int pml_rt_commit(pml_rt_commit_result *out, pml_commit *commit, const pml_rt_entry *const *entries, size_t n,
+                          int64_t identifier, const int64_t *watermark, pml_error *err);
+/* Gives entries up: deletes their files, their rows stay in memory for the next prepare. PML_E_CONFLICT for committed ones. */
+PML_API int pml_rt_progress_abort(pml_commit *commit, const pml_rt_entry *const *entries, size_t n, pml_error *err);
+/* Lets go of memory below the progress of a committed snapshot. Idempotent; pinned plans and streams are not touched. */
+PML_API int pml_rt_advance(pml_rt_context *context, int64_t snapshot_id, pml_error *err);
+
+/* ---- recovery ---- */
+/* Effective progress of a snapshot (-1: latest): survives commits by writers that do not know it. Returns owned.
+   PML_E_NOT_FOUND, PML_E_PROGRESS_LOST is not returned here: see lost below. */
+PML_API int pml_rt_offsets_load(pml_rt_offsets **out, pml_table *table, int64_t snapshot_id, pml_error *err);
+PML_API void pml_rt_offsets_free(pml_rt_offsets *offsets);
+PML_API int64_t pml_rt_offsets_find(const pml_rt_offsets *offsets, const pml_rt_pb *pb); /* -1: none recorded, or lost */
+PML_API size_t pml_rt_offsets_count(const pml_rt_offsets *offsets);
+
+typedef struct pml_rt_offset_info {
+    size_t struct_size;
+    const pml_rt_pb *pb; /* borrowed */
+    int64_t tiered;      /* exclusive committed end */
+    uint32_t lost, reset;
+    char lineage[33];    /* hex, "" when unknown */
+} pml_rt_offset_info;
+#define PML_RT_OFFSET_INFO_INIT {.struct_size = sizeof(pml_rt_offset_info)}
+PML_API int pml_rt_offsets_get(pml_rt_offset_info *out, const pml_rt_offsets *offsets, size_t i, pml_error *err);
+
+/* ---- read ---- */
+/* Plans of this scan show the context's uncommitted rows, merged with the snapshot. NULL takes it off again. */
+PML_API int pml_scan_set_realtime(pml_scan *scan, pml_rt_context *context, pml_error *err);
+
+/* ---- stores ---- */
+PML_API int pml_rt_plugin_register(pml_env *env, const struct pml_rt_plugin *plugin, pml_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

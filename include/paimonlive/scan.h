@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reading: say what you want (scan), decide it once (plan), get Arrow batches (read).
+ *
+ *     pml_scan *scan;  pml_scan_new(&scan, table, &err);
+ *     pml_scan_set_columns(scan, (const char *[]){"carrier", "dep_delay"}, 2, &err);
+ *     pml_plan *plan;  pml_scan_plan(&plan, scan, &err);
+ *     struct ArrowArrayStream stream;
+ *     pml_read_open(&stream, plan, NULL, &err);
+ *     ... stream.get_next(&stream, &array) ...; stream.release(&stream);
+ *     pml_plan_free(plan);  pml_scan_free(scan);
+ *
+ * A plan names one snapshot; it may be read many times, and its streams stay valid after the plan, scan and table are gone.
+ * Columns are matched to data files by field id. Rows come without any promised order, except that inside one
+ * partition-bucket they come in write order. Scan and stream belong to one thread at a time; a plan is thread-safe.
+ */
+#ifndef PAIMONLIVE_SCAN_H
+#define PAIMONLIVE_SCAN_H
+
+#include <paimonlive/table.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct pml_predicate pml_predicate;
+typedef struct pml_scan pml_scan;
+typedef struct pml_plan pml_plan;
+
+/* ---- predicates: immutable trees ---- */
+typedef enum pml_predicate_op {
+    PML_OP_EQ = 1,
+    PML_OP_NE,
+    PML_OP_LT,
+    PML_OP_LE,
+    PML_OP_GT,
+    PML_OP_GE,
+    PML_OP_IN,
+    PML_OP_NOT_IN,
+    PML_OP_IS_NULL,
+    PML_OP_IS_NOT_NULL,
+    PML_OP_STARTS_WITH,
+    PML_OP_ENDS_WITH,
+    PML_OP_CONTAINS
+} pml_predicate_op;
+
+/* A value as text in the canonical form of the column's type (docs/rows.md): 12, -0.30, 2024-01-02T03:04:05.000, true,
+   abc (strings unquoted), 00ff (binaries in hex). text NULL: null. */
+typedef struct pml_literal {
+    const char *text;
+    size_t len;
+} pml_literal;
+
+/* column OP literal(s). A comparison with null is false for every row. Errors: PML_E_NOT_FOUND (no such column), PML_E_INVAL
+   (text is no value of the type, number of literals, nested column with a comparison). Returns owned. */
+PML_API int pml_predicate_leaf(pml_predicate **out, const pml_table *table, const char *column, pml_predicate_op op,
+                               const pml_literal *literals, size_t n, pml_error *err);
+/* The children are moved in, also on failure. n = 0: true for AND, false for OR. */
+PML_API int pml_predicate_and(pml_predicate **out, pml_env *env, pml_predicate **children, size_t n, pml_error *err);
+PML_API int pml_predicate_or(pml_predicate **out, pml_env *env, pml_predicate **children, size_t n, pml_error *err);
+PML_API void pml_predicate_free(pml_predicate *predicate);
+
+/* ---- scan ---- */
+PML_API int pml_scan_new(pml_scan **out, pml_table *table, pml_error *err);
+PML_API void pml_scan_free(pml_scan *scan);
+/* Columns in the wanted order; each at most once; n = 0: no columns, only row counts. Default: all. */
+PML_API int pml_scan_set_columns(pml_scan *scan, const char *const *names, size_t n, pml_error *err);
+/* Rows for which the predicate is not true are left out, exactly. Copied. NULL: none. */
+PML_API int pml_scan_set_predicate(pml_scan *scan, const pml_predicate *predicate, pml_error *err);
+/* At most n rows, any of them. -1: all. */
+PML_API int pml_scan_set_limit(pml_scan *scan, int64_t n, pml_error *err);
+/* A snapshot id; the columns are then those of the snapshot's schema. -1: the latest. */
+PML_API int pml_scan_set_snapshot(pml_scan *scan, int64_t snapshot_id, pml_error *err);
+
+/* ---- plan ---- */
+/* Decides snapshot, files and (with a real-time context) memory views. Errors: PML_E_NOT_FOUND (snapshot), PML_E_UNSUPPORTED
+   (a file or index that this version cannot read rightly), PML_E_CORRUPT, PML_E_SNAPSHOT_GONE. Returns owned. */
+PML_API int pml_scan_plan(pml_plan **out, pml_scan *scan, pml_error *err);
+PML_API void pml_plan_free(pml_plan *plan);
+PML_API int64_t pml_plan_snapshot_id(const pml_plan *plan); /* -1: the table has no snapshot */
+PML_API size_t pml_plan_split_count(const pml_plan *plan);
+/* Number of rows of the plan (predicate and limit applied). From metadata and memory where that is exact, else by reading. */
+PML_API int pml_plan_count(int64_t *rows, pml_plan *plan, pml_error *err);
+
+typedef struct pml_split_info {
+    size_t struct_size;
+    int64_t files, rows_on_disk; /* rows before any predicate */
+    int64_t rows_in_memory;      /* uncommitted rows that this split shows */
+    int32_t bucket, reserved;
+    const char *partition; /* "k=v/k2=v2", "" when unpartitioned; borrowed from the plan */
+} pml_split_info;
+#define PML_SPLIT_INFO_INIT {sizeof(pml_split_info), 0, 0, 0, 0, 0, NULL}
+PML_API int pml_plan_split_get(pml_split_info *out, const pml_plan *plan, size_t i, pml_error *err);
+
+/* ---- read ---- */
+typedef struct pml_read_options {
+    size_t struct_size;
+    int64_t batch_rows; /* 0: the table's read.batch-size */
+    int64_t split;      /* -1: all splits, else one of them */
+    uint32_t validate;  /* PML_VALIDATE_*: how deep foreign files are checked */
+    uint32_t reserved;
+} pml_read_options;
+enum { PML_VALIDATE_DEFAULT = 0, PML_VALIDATE_BASIC = 1, PML_VALIDATE_FULL = 2 };
+#define PML_READ_OPTIONS_INIT {sizeof(pml_read_options), 0, -1, 0, 0}
+
+/* Batches of the plan as struct arrays in the plan's columns. Returns owned (release the stream). A read error comes out of
+   get_next as an errno value with get_last_error text; pml_stream_error gives the full error. */
+PML_API int pml_read_open(struct ArrowArrayStream *out, pml_plan *plan, const pml_read_options *options, pml_error *err);
+/* Copies the error of the last failed call on one of our streams into err and returns its code; PML_E_INVAL for a stream that is
+   not ours. */
+PML_API int pml_stream_error(struct ArrowArrayStream *stream, pml_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

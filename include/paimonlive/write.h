@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Writing: batches become data files (writer), files become a snapshot (commit).
+ *
+ *     pml_writer *w;  pml_writer_open(&w, table, &err);
+ *     pml_writer_write(w, &array, &schema, &err);
+ *     pml_messages *m;  pml_writer_prepare(&m, w, &err);      // files closed and durable, nothing visible yet
+ *     pml_commit *c;  pml_commit_open(&c, table, "my-job", &err);
+ *     pml_commit_result r = PML_COMMIT_RESULT_INIT;
+ *     pml_commit_run(&r, c, &m, 1, identifier, NULL, &err); // visible to everybody
+ *
+ * Idempotence: user and identifier name a commit. Committing the same (user, identifier) again with PML_COMMIT_CHECK, after a
+ * crash or an unknown outcome, makes nothing twice. Identifiers of one user must increase.
+ * A writer and a commit belong to one thread at a time; any number of processes may commit to one table.
+ */
+#ifndef PAIMONLIVE_WRITE_H
+#define PAIMONLIVE_WRITE_H
+
+#include <paimonlive/table.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct pml_writer pml_writer;
+typedef struct pml_messages pml_messages; /* what one prepare made, per partition-bucket */
+typedef struct pml_commit pml_commit;
+
+#define PML_COMMIT_IDENTIFIER_BATCH INT64_MAX
+
+/* Refuses by name tables that this version cannot write rightly. Returns owned. */
+PML_API int pml_writer_open(pml_writer **out, pml_table *table, pml_error *err);
+/* Adds rows. The schema must equal the table's (names, order, types). On success the array is taken (array->release is NULL);
+   on failure it is still the caller's. Rows are routed to partitions and buckets. PML_E_SCHEMA, PML_E_INVAL (nulls in NOT NULL
+   columns, bad buffers), PML_E_IO, PML_E_NO_SPACE. After an I/O error the writer must be aborted. */
+PML_API int pml_writer_write(pml_writer *writer, struct ArrowArray *array, const struct ArrowSchema *schema, pml_error *err);
+/* Ends all open files and makes them durable. The writer may go on; its next prepare holds later rows only. Returns owned. */
+PML_API int pml_writer_prepare(pml_messages **out, pml_writer *writer, pml_error *err);
+PML_API void pml_writer_close(pml_writer *writer); /* deletes files that no prepare returned; NULL allowed */
+
+PML_API size_t pml_messages_count(const pml_messages *messages); /* partition-buckets */
+PML_API int64_t pml_messages_rows(const pml_messages *messages);
+PML_API int64_t pml_messages_files(const pml_messages *messages);
+PML_API void pml_messages_free(pml_messages *messages);
+
+/* user NULL: a fresh random one. Stable across restarts for jobs that recover. */
+PML_API int pml_commit_open(pml_commit **out, pml_table *table, const char *user, pml_error *err);
+PML_API void pml_commit_close(pml_commit *commit);
+PML_API const char *pml_commit_user(const pml_commit *commit);
+
+typedef struct pml_commit_options {
+    size_t struct_size;
+    uint32_t flags; /* PML_COMMIT_* */
+    uint32_t reserved;
+    const int64_t *watermark; /* NULL: none */
+    size_t n_properties;
+    const pml_option_pair *properties; /* go into the snapshot */
+} pml_commit_options;
+#define PML_COMMIT_OPTIONS_INIT {sizeof(pml_commit_options), 0, 0, NULL, 0, NULL}
+enum {
+    PML_COMMIT_CHECK = 1u, /* look first whether this user committed an identifier >= this one: then do nothing */
+    PML_COMMIT_EMPTY = 2u  /* make a snapshot even without files */
+};
+
+typedef struct pml_commit_result {
+    size_t struct_size;
+    int64_t snapshot_id; /* -1: nothing to commit */
+    int64_t attempts;
+    uint32_t already_committed; /* found by PML_COMMIT_CHECK or after an unknown outcome */
+    uint32_t reserved;
+} pml_commit_result;
+#define PML_COMMIT_RESULT_INIT {sizeof(pml_commit_result), 0, 0, 0, 0}
+
+/* Publishes one APPEND snapshot with all files. Messages are borrowed and may be committed again after an error. Errors:
+   PML_E_CONFLICT (fails at once), PML_E_UNKNOWN_OUTCOME (call again with PML_COMMIT_CHECK; delete nothing), PML_E_TIMEOUT or
+   PML_E_CONFLICT after the retries that the table's commit.* options allow, PML_E_IO. */
+PML_API int pml_commit_run(pml_commit_result *out, pml_commit *commit, pml_messages *const *messages, size_t n, int64_t identifier,
+                           const pml_commit_options *options, pml_error *err);
+/* Deletes the files of messages that were certainly not committed. Never after PML_E_UNKNOWN_OUTCOME. */
+PML_API int pml_commit_abort(pml_commit *commit, pml_messages *const *messages, size_t n, pml_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
