@@ -6,6 +6,7 @@
 #include <paimonlive/env.h>
 #include <paimonlive/error.h>
 #include <paimonlive/realtime.h>
+#include <paimonlive/rows.h>
 #include <paimonlive/scan.h>
 #include <paimonlive/table.h>
 #include <paimonlive/write.h>
