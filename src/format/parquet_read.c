@@ -208,7 +208,7 @@ static int reader_next(void *owner, struct ArrowArray *out, pml_error *err)
     if (r->stream.release == NULL)
         return make_up(r, out, err);
     if (r->stream.get_next(&r->stream, &batch) != 0)
-        return pml_bridge__stream_error(r->bridge, &r->stream, err);
+        return r->bridge->stream_error(&r->stream, err);
     if (batch.release == NULL)
         return PML_OK;
     if (r->as_is) {
@@ -249,7 +249,7 @@ static int open_stream(parquet_reader *r, const pml_format_read *q, pml_error *e
         goto out;
     PML_TRY(r->bridge->parquet_stream(&r->stream, r->file, groups, n_groups, present, n_present, err));
     if (r->stream.get_schema(&r->stream, &r->file_schema) != 0) {
-        rc = pml_bridge__stream_error(r->bridge, &r->stream, err);
+        rc = r->bridge->stream_error(&r->stream, err);
         goto out;
     }
     r->as_is = n_present == q->n_fields && pml_type__check_arrow(&r->file_schema, q->fields, q->n_fields, NULL) == PML_OK;

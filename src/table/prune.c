@@ -62,14 +62,14 @@ int pml_prune__file(bool *matches, pml_prune *pr, const pml_data_file *f, pml_er
     if (pr->predicate == NULL)
         return PML_OK;
     size_t n = pr->schema->n_fields;
-    pml_arena scratch;
-    pml_arena__init(&scratch, pr->env);
-    pml_column_stats *stats = pml_arena__array(&scratch, n, sizeof *stats);
+    pml_column_stats *stats = pml_env__calloc(pr->env, n, sizeof *stats);
     int rc = stats == NULL ? pml_error__no_memory(err)
-                           : pml_column_stats__decode(stats, &scratch, pr->schema->fields, n, &f->value_stats,
-                                                      &f->value_stats_cols, f->name, err);
+                           : pml_column_stats__decode(stats, pr->env, &f->value_stats, &f->value_stats_cols, pr->schema->fields, n,
+                                                      err);
     if (rc == PML_OK)
         *matches = pml_pred__may_match(pr->predicate, stats, n, f->row_count);
-    pml_arena__clear(&scratch);
+    else
+        rc = pml_error__prefix(err, rc, "statistics of %s", f->name);
+    pml_env__free(pr->env, stats);
     return rc;
 }
