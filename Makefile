@@ -12,7 +12,7 @@ generator = CMAKE_GENERATOR="$$(if command -v ninja >/dev/null; then echo Ninja;
 # $(call cmake-build,PRESET): configure and build.
 define cmake-build
 @echo "== $(1)"
-@$(generator) cmake --preset $(1) $(CMAKE_FLAGS) --log-level=WARNING
+@$(generator) cmake --preset $(1) $(CMAKE_FLAGS) --log-level=WARNING >/dev/null
 @cmake --build build/$(1) -j $(JOBS)
 endef
 
