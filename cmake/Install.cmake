@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Headers, library and command where they belong; what the library opens at run time in <libdir>/paimonlive/.
 include(CMakePackageConfigHelpers)
+set(CMAKE_INSTALL_DOCDIR ${CMAKE_INSTALL_DATAROOTDIR}/doc/paimonlive)
 
 install(DIRECTORY include/paimonlive DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(TARGETS paimonlive EXPORT PaimonLiveTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
@@ -8,6 +9,10 @@ if(TARGET paimonlive_bridge)
   install(TARGETS paimonlive_bridge LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/paimonlive)
   install(FILES ${PML_ARROW_WHEEL_LIBRARIES} DESTINATION ${CMAKE_INSTALL_LIBDIR}/paimonlive
     PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+  if(PML_ARROW_WHEEL_LIBRARIES)
+    file(GLOB pml_arrow_licenses ${PML_ARROW_WHEEL}/pyarrow-*.dist-info/licenses/*.txt)
+    install(FILES ${pml_arrow_licenses} DESTINATION ${CMAKE_INSTALL_DOCDIR}/arrow)
+  endif()
 endif()
 if(TARGET pml)
   file(RELATIVE_PATH pml_lib_from_bin ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
