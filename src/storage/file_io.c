@@ -226,19 +226,25 @@ static int temporary_path(char **out, pml_env *env, const char *path, pml_error 
     return *out == NULL ? pml_error__no_memory(err) : PML_OK;
 }
 
-/* Content under a temporary name, which is owned by the caller. The name carries a fresh UUID: a file of that name is
-   either ours or, against all odds, in the way, and that must not be taken for "the final name exists". */
+enum { TEMPORARY_TRIES = 8 }; /* names are random: a second try is already a sign of a seeded source of randomness */
+
+/* Content under a temporary name, which is owned by the caller. A taken temporary name must not be taken for "the final
+   name exists": another one is tried. */
 static int write_temporary(char **temp, pml_env *env, const char *path, const void *bytes, size_t n, uint32_t flags,
                            pml_error *err)
 {
-    int rc;
-    PML_TRY(temporary_path(temp, env, path, err));
-    PML_TRY(pml_file__write_new(env, *temp, bytes, n, flags | PML_WRITE_NO_DIRECTORY_SYNC, err));
-out:
+    int rc = PML_E_EXISTS;
+    *temp = NULL;
+    for (int i = 0; rc == PML_E_EXISTS && i < TEMPORARY_TRIES; i++) {
+        pml_env__free(env, *temp);
+        PML_TRY(temporary_path(temp, env, path, err));
+        rc = pml_file__write_new(env, *temp, bytes, n, flags | PML_WRITE_NO_DIRECTORY_SYNC, err);
+    }
     if (rc == PML_E_EXISTS)
         rc = pml_error__at(err, PML_E_IO, PML_PLACE_FILE, *temp, "the temporary file %s exists already; try again", *temp);
-    else if (rc != PML_OK && *temp != NULL) /* a create that failed halfway may have left it */
+    else if (rc != PML_OK) /* a create that failed halfway may have left it */
         (void)FS_CALL(env, remove_file, *temp, NULL);
+out:
     if (rc != PML_OK) {
         pml_env__free(env, *temp);
         *temp = NULL;
@@ -272,10 +278,12 @@ static int publish_steps(pml_env *env, const char *path, const void *bytes, size
 {
     char *temp = NULL;
     bool keep_temp = false;
-    int rc = write_temporary(&temp, env, path, bytes, n, flags, err);
+    int rc = PML_OK;
+    char *dir = pml_file__parent(env, path); /* now: without memory for it later, the outcome would be unknown */
+    rc = dir == NULL ? pml_error__no_memory(err) : write_temporary(&temp, env, path, bytes, n, flags, err);
     if (rc != PML_OK) {
         err->flags |= PML_ERRF_NO_EFFECT;
-        return rc;
+        goto out;
     }
     pml_error__clear(err); /* a file system that forgets to fill it must not leave us an old flag */
     rc = FS_CALL(env, publish, temp, path, err);
@@ -285,12 +293,14 @@ static int publish_steps(pml_env *env, const char *path, const void *bytes, size
         rc = outcome_unknown(err, path, "the last step");
         keep_temp = true;
     } else if (rc == PML_OK && (flags & PML_WRITE_NO_SYNC) == 0) {
-        rc = sync_parent(env, path, err);
+        rc = FS_CALL(env, sync_directory, dir, err);
         if (rc != PML_OK)
             rc = outcome_unknown(err, path, "the sync of its directory");
     }
     if (!keep_temp)
         (void)FS_CALL(env, remove_file, temp, NULL);
+out:
+    pml_env__free(env, dir);
     pml_env__free(env, temp);
     return rc;
 }
