@@ -51,7 +51,7 @@ static int fault_set(const fault *t, pml_error *err)
     return t->code;
 }
 
-/* An operation without outputs: fails before, or does it and fails after. */
+/* An operation without outputs: fails before, or does it and fails after, whatever the true answer was. */
 #define SIMPLE(kind, path, call)                     \
     do {                                             \
         faulty_fs *f = ctx;                          \
@@ -59,7 +59,7 @@ static int fault_set(const fault *t, pml_error *err)
         if (t.mode == FAULT_BEFORE)                  \
             return fault_set(&t, err);               \
         int rc = call;                               \
-        return rc == PML_OK && t.mode == FAULT_AFTER ? fault_set(&t, err) : rc; \
+        return t.mode == FAULT_AFTER ? fault_set(&t, err) : rc; \
     } while (0)
 
 static int faulty_open_read(void *ctx, void **file, const char *path, pml_error *err)
@@ -68,8 +68,9 @@ static int faulty_open_read(void *ctx, void **file, const char *path, pml_error 
     fault t = enter(f, FS_OP_OPEN_READ, path);
     *file = NULL;
     int rc = t.mode == FAULT_BEFORE ? fault_set(&t, err) : f->inner.open_read(f->inner.ctx, file, path, err);
-    if (rc == PML_OK && t.mode == FAULT_AFTER) {
-        f->inner.close_read(f->inner.ctx, *file);
+    if (t.mode == FAULT_AFTER) {
+        if (rc == PML_OK)
+            f->inner.close_read(f->inner.ctx, *file);
         *file = NULL;
         rc = fault_set(&t, err);
     }
@@ -104,8 +105,9 @@ static int faulty_create(void *ctx, void **file, const char *path, pml_error *er
     fault t = enter(f, FS_OP_CREATE, path);
     *file = NULL;
     int rc = t.mode == FAULT_BEFORE ? fault_set(&t, err) : f->inner.create(f->inner.ctx, file, path, err);
-    if (rc == PML_OK && t.mode == FAULT_AFTER) {
-        (void)f->inner.close_write(f->inner.ctx, *file, NULL);
+    if (t.mode == FAULT_AFTER) {
+        if (rc == PML_OK)
+            (void)f->inner.close_write(f->inner.ctx, *file, NULL);
         *file = NULL;
         rc = fault_set(&t, err);
     }
@@ -127,7 +129,7 @@ static int faulty_close_write(void *ctx, void *file, pml_error *err)
     faulty_fs *f = ctx;
     fault t = enter(f, FS_OP_CLOSE_WRITE, NULL);
     int rc = f->inner.close_write(f->inner.ctx, file, err);
-    return rc == PML_OK && t.mode != FAULT_NONE ? fault_set(&t, err) : rc;
+    return t.mode != FAULT_NONE ? fault_set(&t, err) : rc;
 }
 
 static int faulty_publish(void *ctx, const char *from, const char *to, pml_error *err)

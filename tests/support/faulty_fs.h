@@ -44,7 +44,7 @@ enum {
 typedef enum fault_mode {
     FAULT_NONE = 0,
     FAULT_BEFORE, /* nothing happens */
-    FAULT_AFTER   /* it happens, and still fails */
+    FAULT_AFTER   /* it happens (or fails in its own way), but the answer is lost: the injected code is returned */
 } fault_mode;
 
 typedef void (*faulty_fs_fn)(void *arg, int kind, const char *path);
