@@ -18,7 +18,7 @@ char *pml_file__parent(pml_env *env, const char *path)
     return n == 0 ? pml_env__strdup(env, ".") : pml_env__strndup(env, path, n);
 }
 
-/* ---- reading ---------------------------------------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 static int read_exactly(pml_env *env, void *file, const char *path, uint8_t *p, size_t n, pml_error *err)
 {
@@ -26,7 +26,8 @@ static int read_exactly(pml_env *env, void *file, const char *path, uint8_t *p, 
     PML_RETURN_IF(FS_CALL(env, read_at, &got, file, 0, p, n, err));
     if (got == n)
         return PML_OK;
-    (void)pml_error__at(err, PML_E_IO, PML_PLACE_FILE, path, "%s shrank from %zu to %zu bytes while it was read", path, n, got);
+    (void)pml_error__at(err, PML_E_IO, PML_PLACE_FILE, path, "%s shrank from %zu to %zu bytes while it was read", path, n,
+                        got);
     pml_error__add_flags(err, PML_ERRF_TRANSIENT);
     return PML_E_IO;
 }
@@ -78,7 +79,7 @@ int pml_file__exists(bool *out, pml_env *env, const char *path, pml_error *err)
     return rc;
 }
 
-/* ---- directories ------------------------------------------------------------------------------------------------------ */
+/* ---- directories ------------------------------------------------------------------------------------------------- */
 
 int pml_file__sync_directory(pml_env *env, const char *path, pml_error *err)
 {
@@ -156,7 +157,7 @@ int pml_file__make_directories(pml_env *env, const char *path, pml_error *err)
     return rc;
 }
 
-/* ---- writing ---------------------------------------------------------------------------------------------------------- */
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 int pml_file__create(void **file, pml_env *env, const char *path, pml_error *err)
 {

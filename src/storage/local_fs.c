@@ -200,7 +200,7 @@ int pml_local_fs__publish_by_rename(const char *from, const char *to, pml_error 
     if (e == EINVAL || e == ENOSYS || e == EOPNOTSUPP) {
         (void)pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_FILE, to,
                             "cannot publish %s: its file system has neither hard links nor a rename that does not replace; "
-                            "put the table on another file system", to);
+                            "use another one", to);
         pml_error__add_flags(err, PML_ERRF_NO_EFFECT);
         return PML_E_UNSUPPORTED;
     }

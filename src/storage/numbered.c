@@ -23,7 +23,7 @@ static bool parse_id(int64_t *id, const char *s, size_t n)
     return pml_number__int64(id, s, n);
 }
 
-/* ---- listing ---------------------------------------------------------------------------------------------------------- */
+/* ---- listing ----------------------------------------------------------------------------------------------------- */
 
 typedef struct id_listing {
     pml_env *env;
@@ -41,7 +41,8 @@ static int listing_grow(id_listing *l)
     size_t cap = l->cap == 0 ? 64 : l->cap * 2;
     if (l->n >= PML_NUMBERED_COUNT_MAX)
         return l->rc = PML_E_LIMIT;
-    int64_t *p = l->ids == NULL ? pml_env__alloc(l->env, cap * sizeof *p) : pml_env__realloc(l->env, l->ids, cap * sizeof *p);
+    size_t n = cap * sizeof *l->ids;
+    int64_t *p = l->ids == NULL ? pml_env__alloc(l->env, n) : pml_env__realloc(l->env, l->ids, n);
     if (p == NULL)
         return l->rc = PML_E_NOMEM;
     l->ids = p;
@@ -72,7 +73,8 @@ static int listing_take(void *arg, const char *name, uint32_t kind)
 static int listing_run(id_listing *l, pml_env *env, const char *dir, const char *prefix, bool collect, pml_error *err)
 {
     pml_error local = PML_ERROR_INIT;
-    *l = (id_listing){.env = env, .prefix = prefix, .prefix_len = strlen(prefix), .collect = collect, .first = -1, .last = -1};
+    *l = (id_listing){.env = env, .prefix = prefix, .prefix_len = strlen(prefix), .collect = collect};
+    l->first = l->last = -1;
     int rc = env->fs.list(env->fs.ctx, dir, listing_take, l, &local);
     if (rc == PML_E_NOT_FOUND)
         return PML_OK;
@@ -109,7 +111,7 @@ int pml_file__list_ids(int64_t **ids, size_t *n, pml_env *env, const char *dir, 
     return PML_OK;
 }
 
-/* ---- hints ------------------------------------------------------------------------------------------------------------ */
+/* ---- hints ------------------------------------------------------------------------------------------------------- */
 
 static int hint_read_once(int64_t *id, pml_env *env, const char *path)
 {
@@ -158,7 +160,8 @@ int pml_numbered__latest(int64_t *id, pml_env *env, const char *dir, const char 
     id_listing l;
     *id = -1;
     int64_t hint = (flags & PML_NUMBERED_NO_HINT) != 0 ? -1 : hint_read(env, dir, "LATEST");
-    /* The next one must be missing (else the hint is old), and the file itself must exist (else the hint is invented). */
+    /* The next one must be missing, else the hint is old. The file itself must exist, too: of a hint "12" that was cut to
+       "1" the next one is missing as soon as the first files have been removed. */
     if (hint > 0 && hint < INT64_MAX && certainly(true, env, dir, prefix, hint) &&
         certainly(false, env, dir, prefix, hint + 1)) {
         *id = hint;

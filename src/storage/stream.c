@@ -66,7 +66,8 @@ int pml_output__append(pml_output *o, const void *p, size_t n)
     if (o->rc != PML_OK)
         return o->rc;
     if (n > (uint64_t)(INT64_MAX - o->size))
-        return o->rc = pml_error__at(&o->error, PML_E_LIMIT, PML_PLACE_FILE, o->path, "%s would grow past 2^63 bytes", o->path);
+        return o->rc = pml_error__at(&o->error, PML_E_LIMIT, PML_PLACE_FILE, o->path, "%s would grow past 2^63 bytes",
+                                     o->path);
     o->size += (int64_t)n;
     if (n > OUTPUT_BUFFER - o->len && output_flush(o) != PML_OK)
         return o->rc;
@@ -107,7 +108,7 @@ void pml_output__abandon(pml_output *o)
     output_free(o);
 }
 
-/* ---- input ------------------------------------------------------------------------------------------------------------ */
+/* ---- input ------------------------------------------------------------------------------------------------------- */
 
 struct pml_input {
     pml_env *env;

@@ -15,7 +15,8 @@ int pml_output__create(pml_output **out, pml_env *env, const char *path, pml_err
 int pml_output__append(pml_output *o, const void *p, size_t n);
 /* Bytes appended so far, whether or not they have left the buffer. */
 int64_t pml_output__size(const pml_output *o);
-/* Moves o: writes the rest, syncs as PML_WRITE_* flags say, closes. On any error, sticky ones included, the file is removed. */
+/* Moves o: writes the rest, syncs as the PML_WRITE_* flags say, closes. On any error, sticky ones included, the file is
+   removed. */
 int pml_output__finish(pml_output *o, uint32_t flags, pml_error *err);
 /* Moves o (may be NULL): closes and removes the file. */
 void pml_output__abandon(pml_output *o);

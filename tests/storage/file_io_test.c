@@ -35,7 +35,7 @@ static void put(test_env *t, const char *path, const char *text)
     must_ok(pml_file__write_new(t->env, path, text, strlen(text), PML_WRITE_NO_SYNC, &err), &err);
 }
 
-/* ---- whole files ------------------------------------------------------------------------------------------------------ */
+/* ---- whole files ------------------------------------------------------------------------------------------------- */
 
 static void read_all_gives_the_content_and_respects_its_limit(void **state)
 {
@@ -152,7 +152,8 @@ static void parent_cuts_the_last_part(void **state)
 {
     (void)state;
     test_env *t = test_env_open(NULL);
-    const char *cases[][2] = {{"/a/b", "/a"}, {"/a//b", "/a"}, {"/a/b/", "/a"}, {"/a", "/"}, {"a", "."}, {"a/b", "a"}, {"/", "/"}};
+    const char *cases[][2] = {{"/a/b", "/a"}, {"/a//b", "/a"}, {"/a/b/", "/a"}, {"/a", "/"},
+                              {"a", "."}, {"a/b", "a"}, {"/", "/"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char *p = pml_file__parent(t->env, cases[i][0]);
         assert_string_equal(p, cases[i][1]);
@@ -276,7 +277,7 @@ static void remove_of_an_absent_file_is_fine(void **state)
     test_env_close(t);
 }
 
-/* ---- streams ---------------------------------------------------------------------------------------------------------- */
+/* ---- streams ----------------------------------------------------------------------------------------------------- */
 
 static void output_of_random_pieces_is_read_back_by_input(void **state)
 {

@@ -99,7 +99,7 @@ static void publish_of_an_empty_file_works(void **state)
     test_env_close(t);
 }
 
-/* ---- truth under failures --------------------------------------------------------------------------------------------- */
+/* ---- truth under failures ---------------------------------------------------------------------------------------- */
 
 typedef struct fault_case {
     fault_mode mode;
@@ -209,6 +209,24 @@ static void publish_whose_directory_sync_failed_is_unknown(void **state)
     faulty_fs_destroy(&f);
 }
 
+static void publish_whose_temporary_name_is_always_taken_does_not_say_exists(void **state)
+{
+    (void)state;
+    faulty_fs f;
+    faulty_fs_init(&f, &pml_local_file_system);
+    test_env *t = test_env_open(&f.fs);
+    pml_error err = PML_ERROR_INIT;
+    faulty_fs_fail_kinds(&f, FS_OP(FS_OP_CREATE));
+    faulty_fs_fail_at(&f, 1, FAULT_BEFORE, PML_E_EXISTS, PML_ERRF_NO_EFFECT);
+    faulty_fs_fail_sticky(&f);
+    must_fail_with(PML_E_IO, publish_as(t->env, test_path(t, "7"), 'a', 0, &err), &err);
+    assert_true((err.flags & PML_ERRF_NO_EFFECT) != 0);
+    assert_int_equal(faulty_fs_count(&f, FS_OP(FS_OP_CREATE)), 8);
+    assert_int_equal(faulty_fs_count(&f, FS_OP(FS_OP_REMOVE_FILE)), 0); /* they are somebody else's */
+    test_env_close(t);
+    faulty_fs_destroy(&f);
+}
+
 static void publish_out_of_memory_has_no_effect(void **state)
 {
     (void)state;
@@ -231,7 +249,7 @@ static void publish_out_of_memory_has_no_effect(void **state)
     }
 }
 
-/* ---- races ------------------------------------------------------------------------------------------------------------ */
+/* ---- races ------------------------------------------------------------------------------------------------------- */
 
 typedef struct race {
     pthread_barrier_t barrier;
@@ -380,7 +398,7 @@ static void publish_overtaken_just_before_its_last_step_loses_for_certain(void *
     faulty_fs_destroy(&f);
 }
 
-/* ---- power cuts ------------------------------------------------------------------------------------------------------- */
+/* ---- power cuts -------------------------------------------------------------------------------------------------- */
 
 typedef int (*write_fn)(pml_env *env, const char *path, pml_error *err);
 
@@ -494,6 +512,7 @@ int main(void)
         cmocka_unit_test(publish_tells_the_truth_whatever_operation_fails),
         cmocka_unit_test(publish_whose_last_step_lost_its_answer_is_unknown_and_deletes_nothing),
         cmocka_unit_test(publish_whose_directory_sync_failed_is_unknown),
+        cmocka_unit_test(publish_whose_temporary_name_is_always_taken_does_not_say_exists),
         cmocka_unit_test(publish_out_of_memory_has_no_effect),
         cmocka_unit_test(publish_by_two_threads_has_exactly_one_winner),
         cmocka_unit_test(publish_overtaken_just_before_its_last_step_loses_for_certain),

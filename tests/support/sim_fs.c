@@ -62,7 +62,7 @@ static uint64_t next_random(uint64_t *state)
     return z ^ (z >> 31);
 }
 
-/* ---- paths and entries ------------------------------------------------------------------------------------------------ */
+/* ---- paths and entries ------------------------------------------------------------------------------------------- */
 
 /* "a//b/./" -> "/a/b"; the root is "". False: too long, and out is "". */
 static bool clean_path(char out[SIM_PATH_MAX], const char *path)
@@ -180,7 +180,7 @@ static void compact(sim_fs *s)
     s->n_entries = n;
 }
 
-/* ---- operations ------------------------------------------------------------------------------------------------------- */
+/* ---- operations -------------------------------------------------------------------------------------------------- */
 
 /* Takes the lock when PML_OK. */
 static int begin(sim_fs *s, pml_error *err)
@@ -471,7 +471,7 @@ static int sim_list(void *ctx, const char *path, pml_list_fn fn, void *arg, pml_
     return rc;
 }
 
-/* ---- the power cut ---------------------------------------------------------------------------------------------------- */
+/* ---- the power cut ----------------------------------------------------------------------------------------------- */
 
 /* The durable prefix stays. Of the rest a random part stays, and a random part of that is zeros. */
 static void inode_crash(inode *i, uint64_t seed, uint64_t *random)
