@@ -34,15 +34,12 @@ size_t pml_binary__width(const pml_type *t)
 {
     switch (t->kind) {
     case PML_TYPE_BOOLEAN:
-    case PML_TYPE_TINYINT:
-        return 1;
-    case PML_TYPE_SMALLINT:
-        return 2;
+    case PML_TYPE_TINYINT: return 1;
+    case PML_TYPE_SMALLINT: return 2;
     case PML_TYPE_INT:
     case PML_TYPE_DATE:
     case PML_TYPE_TIME:
-    case PML_TYPE_FLOAT:
-        return 4;
+    case PML_TYPE_FLOAT: return 4;
     case PML_TYPE_BIGINT:
     case PML_TYPE_DOUBLE:
     case PML_TYPE_CHAR:
@@ -58,8 +55,7 @@ size_t pml_binary__width(const pml_type *t)
     case PML_TYPE_MAP:
     case PML_TYPE_ROW:
     case PML_TYPE_VECTOR:
-    case PML_TYPE_VARIANT:
-        break;
+    case PML_TYPE_VARIANT: break;
     }
     return PML_BINARY_SLOT;
 }
@@ -73,7 +69,8 @@ int pml_binary__begin_row(pml_binary_writer *w, pml_buf *out, size_t n)
 {
     size_t header = pml_binary__row_header(n);
     *w = (pml_binary_writer){out, out->len, PML_BINARY_ROW_NULL_BIT, header, PML_BINARY_SLOT, false};
-    return n > PML_BINARY_ROW_MAX / PML_BINARY_SLOT ? PML_E_LIMIT : pml_buf__append_zeros(out, header + n * PML_BINARY_SLOT);
+    return n > PML_BINARY_ROW_MAX / PML_BINARY_SLOT ? PML_E_LIMIT
+                                                    : pml_buf__append_zeros(out, header + n * PML_BINARY_SLOT);
 }
 
 int pml_binary__begin_array(pml_binary_writer *w, pml_buf *out, const pml_type *element, size_t n)
@@ -214,22 +211,14 @@ static uint64_t int_bits(const pml_type *t, int64_t v)
 uint64_t pml_binary__slot(const pml_type *t, const pml_value *v)
 {
     switch (v->kind) {
-    case PML_VALUE_NULL:
-        break;
+    case PML_VALUE_NULL: break;
     case PML_VALUE_BOOL:
-    case PML_VALUE_INT:
-        return int_bits(t, v->i);
-    case PML_VALUE_FLOAT:
-        return float_bits(v->f);
-    case PML_VALUE_DOUBLE:
-        return double_bits(v->d);
-    case PML_VALUE_BYTES:
-        assert(v->bytes.len <= PML_BINARY_INLINE_MAX);
-        return inline_bytes(v->bytes);
-    case PML_VALUE_DECIMAL:
-        return (uint64_t)v->dec;
-    case PML_VALUE_TIMESTAMP:
-        return (uint64_t)v->ts.ms;
+    case PML_VALUE_INT: return int_bits(t, v->i);
+    case PML_VALUE_FLOAT: return float_bits(v->f);
+    case PML_VALUE_DOUBLE: return double_bits(v->d);
+    case PML_VALUE_BYTES: assert(v->bytes.len <= PML_BINARY_INLINE_MAX); return inline_bytes(v->bytes);
+    case PML_VALUE_DECIMAL: return (uint64_t)v->dec;
+    case PML_VALUE_TIMESTAMP: return (uint64_t)v->ts.ms;
     }
     return 0;
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Binary rows from Arrow columns, nested types included (Java: BinaryRowWriter over InternalArray, InternalMap, InternalRow,
- * InternalVector). Recursion follows the type, never the data, and stops at PML_TYPE_DEPTH_MAX. A nested structure is written
- * behind what is there and then pointed at, so offsets always count from the structure that holds the slot.
+ * Binary rows from Arrow columns, nested types included (Java: BinaryRowWriter over InternalArray, InternalMap,
+ * InternalRow, InternalVector). Recursion follows the type, never the data, and stops at PML_TYPE_DEPTH_MAX. A nested
+ * structure is written behind what is there and then pointed at, so offsets count from the structure with the slot.
  */
 #include "columnar/binary_layout.h"
 #include "columnar/binary_row.h"
 
-static int put_arrow(pml_binary_writer *w, size_t i, const pml_type *t, const struct ArrowArray *array, int64_t row, int depth,
-                     pml_error *err);
+static int put_arrow(pml_binary_writer *w, size_t i, const pml_type *t, const struct ArrowArray *array, int64_t row,
+                     int depth, pml_error *err);
 
 /* The message of what pml_buf and the layout functions only say by code. */
 static int explain(const pml_buf *out, int rc, pml_error *err)
@@ -27,8 +27,8 @@ static bool is_null(const struct ArrowArray *array, int64_t row)
 }
 
 /* Elements [from, from + n) of an Arrow array as a binary array. */
-static int write_array(pml_buf *out, const pml_type *element, const struct ArrowArray *array, int64_t from, int64_t n, int depth,
-                       pml_error *err)
+static int write_array(pml_buf *out, const pml_type *element, const struct ArrowArray *array, int64_t from, int64_t n,
+                       int depth, pml_error *err)
 {
     pml_binary_writer w;
     int rc = pml_binary__begin_array(&w, out, element, (size_t)n);
@@ -40,8 +40,8 @@ static int write_array(pml_buf *out, const pml_type *element, const struct Arrow
 }
 
 /* Key array behind its size, then the value array. */
-static int write_map(pml_buf *out, const pml_type *key, const pml_type *value, const struct ArrowArray *array, int64_t row,
-                     int depth, pml_error *err)
+static int write_map(pml_buf *out, const pml_type *key, const pml_type *value, const struct ArrowArray *array,
+                     int64_t row, int depth, pml_error *err)
 {
     const int32_t *offsets = array->buffers[1];
     int64_t at = array->offset + row;
@@ -57,7 +57,8 @@ static int write_map(pml_buf *out, const pml_type *key, const pml_type *value, c
     return write_array(out, value, entries->children[1], from, n, depth, err);
 }
 
-static int write_row(pml_buf *out, const pml_type *t, const struct ArrowArray *array, int64_t row, int depth, pml_error *err)
+static int write_row(pml_buf *out, const pml_type *t, const struct ArrowArray *array, int64_t row, int depth,
+                     pml_error *err)
 {
     pml_binary_writer w;
     int rc = pml_binary__begin_row(&w, out, t->n_children);
@@ -76,8 +77,10 @@ static int write_vector(pml_buf *out, const pml_type *t, const struct ArrowArray
     int64_t from = (array->offset + row) * t->length;
     size_t n = (size_t)t->length, bytes = (n * width + 7) / 8 * 8;
     size_t start = out->len;
-    if (pml_binary__is_structure(element) || pml_binary__reserved(element) != 0 || n > PML_BINARY_ROW_MAX / PML_BINARY_SLOT)
-        return pml_error__set(err, PML_E_UNSUPPORTED, "a vector of %zu elements of this type cannot be written as bytes", n);
+    if (pml_binary__is_structure(element) || pml_binary__reserved(element) != 0 ||
+        n > PML_BINARY_ROW_MAX / PML_BINARY_SLOT)
+        return pml_error__set(err, PML_E_UNSUPPORTED,
+                              "a vector of %zu elements of this type cannot be written as bytes", n);
     int rc = pml_buf__append_zeros(out, 4 + bytes);
     if (rc != PML_OK)
         return explain(out, rc, err);
@@ -127,11 +130,12 @@ static int write_structure(pml_buf *out, const pml_type *t, const struct ArrowAr
         return write_variant(out, array, row, err);
     const int32_t *offsets = array->buffers[1];
     int64_t at = array->offset + row;
-    return write_array(out, &t->children[0].type, array->children[0], offsets[at], offsets[at + 1] - offsets[at], depth + 1, err);
+    return write_array(out, &t->children[0].type, array->children[0], offsets[at], offsets[at + 1] - offsets[at],
+                       depth + 1, err);
 }
 
-static int put_arrow(pml_binary_writer *w, size_t i, const pml_type *t, const struct ArrowArray *array, int64_t row, int depth,
-                     pml_error *err)
+static int put_arrow(pml_binary_writer *w, size_t i, const pml_type *t, const struct ArrowArray *array, int64_t row,
+                     int depth, pml_error *err)
 {
     if (!pml_binary__is_structure(t)) {
         pml_value v;

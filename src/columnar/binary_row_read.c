@@ -11,14 +11,14 @@ typedef struct reader {
     size_t field; /* for messages */
 } reader;
 
-/* The item a slot points at. An item never overlaps the fixed part, but two may share bytes: harmless, as they are only read. */
+/* The item a slot points at. It never overlaps the fixed part, but two may share bytes: harmless, as nobody writes. */
 static int pointed(pml_bytes *item, const reader *r, uint64_t slot, size_t len, pml_error *err)
 {
     size_t offset = (size_t)(slot >> 32);
     if (offset < r->fixed || offset > r->bytes.len || len > r->bytes.len - offset)
         return pml_error__set(err, PML_E_CORRUPT,
-                              "field %zu of a binary row points at bytes %zu to %zu of a row of %zu bytes", r->field, offset,
-                              offset + len, r->bytes.len);
+                              "field %zu of a binary row points at bytes %zu to %zu of a row of %zu bytes", r->field,
+                              offset, offset + len, r->bytes.len);
     *item = (pml_bytes){r->bytes.ptr + offset, len};
     return PML_OK;
 }
@@ -32,7 +32,8 @@ static int read_bytes(pml_value *out, const reader *r, const pml_type *t, const 
         return pointed(&out->bytes, r, bits, (uint32_t)bits, err);
     size_t len = mark & (PML_BINARY_INLINE_MARK - 1);
     if (len > PML_BINARY_INLINE_MAX)
-        return pml_error__set(err, PML_E_CORRUPT, "field %zu of a binary row has %zu inlined bytes, more than 7", r->field, len);
+        return pml_error__set(err, PML_E_CORRUPT, "field %zu of a binary row has %zu inlined bytes, more than 7",
+                              r->field, len);
     out->bytes = (pml_bytes){slot, len};
     return PML_OK;
 }
@@ -68,7 +69,8 @@ static int read_timestamp(pml_value *out, const reader *r, const pml_type *t, co
         return PML_OK;
     }
     if (nanos >= NANOS_PER_MS)
-        return pml_error__set(err, PML_E_CORRUPT, "field %zu of a binary row has %u nanoseconds in a millisecond", r->field, nanos);
+        return pml_error__set(err, PML_E_CORRUPT, "field %zu of a binary row has %u nanoseconds in a millisecond",
+                              r->field, nanos);
     PML_RETURN_IF(pointed(&item, r, bits, 8, err));
     out->ts.ms = (int64_t)pml_le64(item.ptr);
     out->ts.nanos = (int32_t)nanos;
@@ -89,16 +91,12 @@ static int read_slot(pml_value *out, const reader *r, const pml_type *t, const u
         out->kind = PML_VALUE_BOOL;
         out->i = slot[0] != 0;
         return PML_OK;
-    case PML_TYPE_TINYINT:
-        return read_int(out, (int8_t)slot[0]);
-    case PML_TYPE_SMALLINT:
-        return read_int(out, (int16_t)pml_le16(slot));
+    case PML_TYPE_TINYINT: return read_int(out, (int8_t)slot[0]);
+    case PML_TYPE_SMALLINT: return read_int(out, (int16_t)pml_le16(slot));
     case PML_TYPE_INT:
     case PML_TYPE_DATE:
-    case PML_TYPE_TIME:
-        return read_int(out, (int32_t)pml_le32(slot));
-    case PML_TYPE_BIGINT:
-        return read_int(out, (int64_t)pml_le64(slot));
+    case PML_TYPE_TIME: return read_int(out, (int32_t)pml_le32(slot));
+    case PML_TYPE_BIGINT: return read_int(out, (int64_t)pml_le64(slot));
     case PML_TYPE_FLOAT:
         out->kind = PML_VALUE_FLOAT;
         memcpy(&out->f, slot, sizeof out->f);
@@ -107,11 +105,9 @@ static int read_slot(pml_value *out, const reader *r, const pml_type *t, const u
         out->kind = PML_VALUE_DOUBLE;
         memcpy(&out->d, slot, sizeof out->d);
         return PML_OK;
-    case PML_TYPE_DECIMAL:
-        return read_decimal(out, r, t, slot, err);
+    case PML_TYPE_DECIMAL: return read_decimal(out, r, t, slot, err);
     case PML_TYPE_TIMESTAMP:
-    case PML_TYPE_TIMESTAMP_LTZ:
-        return read_timestamp(out, r, t, slot, err);
+    case PML_TYPE_TIMESTAMP_LTZ: return read_timestamp(out, r, t, slot, err);
     case PML_TYPE_CHAR:
     case PML_TYPE_VARCHAR:
     case PML_TYPE_BINARY:
@@ -122,8 +118,7 @@ static int read_slot(pml_value *out, const reader *r, const pml_type *t, const u
     case PML_TYPE_MAP:
     case PML_TYPE_ROW:
     case PML_TYPE_VECTOR:
-    case PML_TYPE_VARIANT:
-        return read_bytes(out, r, t, slot, err);
+    case PML_TYPE_VARIANT: return read_bytes(out, r, t, slot, err);
     }
     return pml_error__set(err, PML_E_INTERNAL, "a column type has the unknown kind %d", (int)t->kind);
 }
@@ -133,10 +128,11 @@ static int read_row(pml_value *values, const pml_type *const *types, size_t n, p
     size_t header = pml_binary__row_header(n);
     reader r = {bytes, header + n * PML_BINARY_SLOT, 0};
     if (n > PML_BINARY_ROW_MAX / PML_BINARY_SLOT || bytes.len > PML_BINARY_ROW_MAX)
-        return pml_error__set(err, PML_E_LIMIT, "a binary row has %zu bytes and %zu fields; the limit is %d bytes", bytes.len, n,
-                              PML_BINARY_ROW_MAX);
+        return pml_error__set(err, PML_E_LIMIT, "a binary row has %zu bytes and %zu fields; the limit is %d bytes",
+                              bytes.len, n, PML_BINARY_ROW_MAX);
     if (bytes.len < r.fixed)
-        return pml_error__set(err, PML_E_CORRUPT, "a binary row of %zu fields has %zu bytes, less than %zu", n, bytes.len, r.fixed);
+        return pml_error__set(err, PML_E_CORRUPT, "a binary row of %zu fields has %zu bytes, less than %zu", n,
+                              bytes.len, r.fixed);
     if (bytes.ptr[0] > KIND_MAX)
         return pml_error__set(err, PML_E_CORRUPT, "a binary row has the unknown row kind %d", bytes.ptr[0]);
     for (r.field = 0; r.field < n; r.field++) {
@@ -161,7 +157,8 @@ int pml_binary_row__uncount(pml_bytes *row, pml_bytes counted, size_t n, pml_err
 {
     *row = (pml_bytes){NULL, 0};
     if (counted.len < 4)
-        return pml_error__set(err, PML_E_CORRUPT, "a serialised row has %zu bytes, too few for its field count", counted.len);
+        return pml_error__set(err, PML_E_CORRUPT, "a serialised row has %zu bytes, too few for its field count",
+                              counted.len);
     uint32_t count = pml_be32(counted.ptr);
     if (count != n)
         return pml_error__set(err, PML_E_CORRUPT, "a serialised row has %u fields where %zu were expected", count, n);
@@ -191,7 +188,8 @@ int pml_binary_array__read_longs(int64_t *values, size_t n, pml_bytes bytes, pml
     if (n > PML_BINARY_ROW_MAX / PML_BINARY_SLOT)
         return pml_error__set(err, PML_E_LIMIT, "a binary array of %zu elements was asked for", n);
     if (bytes.len < 4 || pml_le32(bytes.ptr) != n)
-        return pml_error__set(err, PML_E_CORRUPT, "a binary array of %zu bytes does not have the expected %zu elements", bytes.len, n);
+        return pml_error__set(err, PML_E_CORRUPT, "a binary array of %zu bytes does not have the expected %zu elements",
+                              bytes.len, n);
     if (bytes.len < header + n * PML_BINARY_SLOT)
         return pml_error__set(err, PML_E_CORRUPT, "a binary array of %zu numbers has only %zu bytes", n, bytes.len);
     for (size_t i = 0; i < n; i++) {

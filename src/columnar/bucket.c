@@ -9,11 +9,12 @@ int32_t pml_bucket__mod(int64_t value, int32_t n)
     return (int32_t)(rest < 0 ? rest + n : rest);
 }
 
-static int assign_mod(int32_t *buckets, int32_t n_buckets, const pml_type *t, const struct ArrowArray *array, int64_t from,
-                      int64_t rows, pml_error *err)
+static int assign_mod(int32_t *buckets, int32_t n_buckets, const pml_type *t, const struct ArrowArray *array,
+                      int64_t from, int64_t rows, pml_error *err)
 {
     if (t->kind != PML_TYPE_INT && t->kind != PML_TYPE_BIGINT)
-        return pml_error__set(err, PML_E_INVAL, "bucket-function.type 'mod' needs one bucket key of type INT or BIGINT");
+        return pml_error__set(err, PML_E_INVAL,
+                              "bucket-function.type 'mod' needs one bucket key of type INT or BIGINT");
     for (int64_t i = 0; i < rows; i++) {
         pml_value v;
         pml_value__get(&v, t, array, from + i);
@@ -24,8 +25,8 @@ static int assign_mod(int32_t *buckets, int32_t n_buckets, const pml_type *t, co
 }
 
 /* One atomic key, by far the most frequent case: no row is built. */
-static void assign_one(int32_t *buckets, int32_t n_buckets, const pml_type *t, const struct ArrowArray *array, int64_t from,
-                       int64_t rows)
+static void assign_one(int32_t *buckets, int32_t n_buckets, const pml_type *t, const struct ArrowArray *array,
+                       int64_t from, int64_t rows)
 {
     for (int64_t i = 0; i < rows; i++) {
         pml_value v;
@@ -51,8 +52,8 @@ out:
 }
 
 int pml_bucket__assign(int32_t *buckets, pml_env *env, pml_bucket_function function, int32_t n_buckets,
-                       const pml_type *const *types, const struct ArrowArray *batch, const int32_t *columns, size_t n_keys,
-                       pml_error *err)
+                       const pml_type *const *types, const struct ArrowArray *batch, const int32_t *columns,
+                       size_t n_keys, pml_error *err)
 {
     if (n_buckets < 1)
         return pml_error__set(err, PML_E_INVAL, "a bucket number of %d was given; it must be positive", n_buckets);

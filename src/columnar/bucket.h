@@ -15,7 +15,7 @@ int32_t pml_bucket__mod(int64_t value, int32_t n);
    n_keys bucket keys. PML_E_INVAL: n_buckets < 1, or mod over anything but one INT or BIGINT; the rest as
    pml_binary_row__write_from_arrow. */
 int pml_bucket__assign(int32_t *buckets, pml_env *env, pml_bucket_function function, int32_t n_buckets,
-                       const pml_type *const *types, const struct ArrowArray *batch, const int32_t *columns, size_t n_keys,
-                       pml_error *err);
+                       const pml_type *const *types, const struct ArrowArray *batch, const int32_t *columns,
+                       size_t n_keys, pml_error *err);
 
 #endif

@@ -158,23 +158,18 @@ static int append_common(pml_buf *out, const pml_type *t, const pml_value *v, pm
     case PML_TYPE_DATE:
     case PML_TYPE_TIME:
     case PML_TYPE_TIMESTAMP:
-    case PML_TYPE_TIMESTAMP_LTZ:
-        return pml_value__print(out, t, v);
-    case PML_TYPE_FLOAT:
-        return append_floating(out, (double)v->f, true);
-    case PML_TYPE_DOUBLE:
-        return append_floating(out, v->d, false);
+    case PML_TYPE_TIMESTAMP_LTZ: return pml_value__print(out, t, v);
+    case PML_TYPE_FLOAT: return append_floating(out, (double)v->f, true);
+    case PML_TYPE_DOUBLE: return append_floating(out, v->d, false);
     case PML_TYPE_BINARY:
     case PML_TYPE_VARBINARY:
-    case PML_TYPE_BLOB:
-        return refuse("BINARY", err);
+    case PML_TYPE_BLOB: return refuse("BINARY", err);
     case PML_TYPE_ARRAY:
     case PML_TYPE_MULTISET:
     case PML_TYPE_MAP:
     case PML_TYPE_ROW:
     case PML_TYPE_VECTOR:
-    case PML_TYPE_VARIANT:
-        break;
+    case PML_TYPE_VARIANT: break;
     }
     return refuse("nested", err);
 }

@@ -9,7 +9,7 @@ static int compare_int64(int64_t a, int64_t b)
     return a < b ? -1 : a > b;
 }
 
-/* Java's Double.compare: by value, then by sign of zero, NaN above everything. A float widens without changing that order. */
+/* Java's Double.compare: by value, then by sign of zero, NaN above all. A float widens without changing that order. */
 static int compare_double(double a, double b)
 {
     if (a < b)
@@ -26,24 +26,13 @@ int pml_value__compare(const pml_value *a, const pml_value *b)
     int c = 0;
     assert(a->kind == b->kind && a->kind != PML_VALUE_NULL);
     switch (a->kind) {
-    case PML_VALUE_NULL:
-        break;
+    case PML_VALUE_NULL: break;
     case PML_VALUE_BOOL:
-    case PML_VALUE_INT:
-        c = compare_int64(a->i, b->i);
-        break;
-    case PML_VALUE_FLOAT:
-        c = compare_double((double)a->f, (double)b->f);
-        break;
-    case PML_VALUE_DOUBLE:
-        c = compare_double(a->d, b->d);
-        break;
-    case PML_VALUE_BYTES:
-        c = pml_bytes_compare(a->bytes, b->bytes);
-        break;
-    case PML_VALUE_DECIMAL:
-        c = a->dec < b->dec ? -1 : a->dec > b->dec;
-        break;
+    case PML_VALUE_INT: c = compare_int64(a->i, b->i); break;
+    case PML_VALUE_FLOAT: c = compare_double((double)a->f, (double)b->f); break;
+    case PML_VALUE_DOUBLE: c = compare_double(a->d, b->d); break;
+    case PML_VALUE_BYTES: c = pml_bytes_compare(a->bytes, b->bytes); break;
+    case PML_VALUE_DECIMAL: c = a->dec < b->dec ? -1 : a->dec > b->dec; break;
     case PML_VALUE_TIMESTAMP:
         c = compare_int64(a->ts.ms, b->ts.ms);
         c = c != 0 ? c : compare_int64(a->ts.nanos, b->ts.nanos);
@@ -123,20 +112,12 @@ void pml_value__get(pml_value *out, const pml_type *t, const struct ArrowArray *
         out->kind = PML_VALUE_BOOL;
         out->i = pml_bit_get(data, at);
         break;
-    case PML_TYPE_TINYINT:
-        get_int(out, ((const int8_t *)data)[at]);
-        break;
-    case PML_TYPE_SMALLINT:
-        get_int(out, ((const int16_t *)data)[at]);
-        break;
+    case PML_TYPE_TINYINT: get_int(out, ((const int8_t *)data)[at]); break;
+    case PML_TYPE_SMALLINT: get_int(out, ((const int16_t *)data)[at]); break;
     case PML_TYPE_INT:
     case PML_TYPE_DATE:
-    case PML_TYPE_TIME:
-        get_int(out, ((const int32_t *)data)[at]);
-        break;
-    case PML_TYPE_BIGINT:
-        get_int(out, ((const int64_t *)data)[at]);
-        break;
+    case PML_TYPE_TIME: get_int(out, ((const int32_t *)data)[at]); break;
+    case PML_TYPE_BIGINT: get_int(out, ((const int64_t *)data)[at]); break;
     case PML_TYPE_FLOAT:
         out->kind = PML_VALUE_FLOAT;
         out->f = ((const float *)data)[at];
@@ -149,25 +130,19 @@ void pml_value__get(pml_value *out, const pml_type *t, const struct ArrowArray *
     case PML_TYPE_VARCHAR:
     case PML_TYPE_BINARY:
     case PML_TYPE_VARBINARY:
-    case PML_TYPE_BLOB:
-        get_bytes(out, array, at);
-        break;
+    case PML_TYPE_BLOB: get_bytes(out, array, at); break;
     case PML_TYPE_DECIMAL:
         out->kind = PML_VALUE_DECIMAL;
         /* Arrow promises 8-byte alignment only, __int128 wants 16. */
         memcpy(&out->dec, (const uint8_t *)data + at * 16, 16);
         break;
     case PML_TYPE_TIMESTAMP:
-    case PML_TYPE_TIMESTAMP_LTZ:
-        get_timestamp(out, t->precision, ((const int64_t *)data)[at]);
-        break;
+    case PML_TYPE_TIMESTAMP_LTZ: get_timestamp(out, t->precision, ((const int64_t *)data)[at]); break;
     case PML_TYPE_ARRAY:
     case PML_TYPE_MULTISET:
     case PML_TYPE_MAP:
     case PML_TYPE_ROW:
     case PML_TYPE_VECTOR:
-    case PML_TYPE_VARIANT:
-        assert(!"pml_value__get takes atomic types");
-        break;
+    case PML_TYPE_VARIANT: assert(0 && "pml_value__get takes atomic types"); break;
     }
 }

@@ -47,8 +47,8 @@ static bool take_date(text *s, int64_t *days)
     int32_t year, month, day;
     bool minus = take(s, '-');
     bool signed_year = minus || take(s, '+');
-    if (!take_digits(s, 4, signed_year ? YEAR_DIGITS_MAX : 4, &year) || !take(s, '-') || !take_digits(s, 2, 2, &month) ||
-        !take(s, '-') || !take_digits(s, 2, 2, &day))
+    if (!take_digits(s, 4, signed_year ? YEAR_DIGITS_MAX : 4, &year) || !take(s, '-') ||
+        !take_digits(s, 2, 2, &month) || !take(s, '-') || !take_digits(s, 2, 2, &day))
         return false;
     year = minus ? -year : year;
     if (month < 1 || month > 12 || day < 1 || day > days_in_month(year, month))
@@ -62,7 +62,8 @@ static bool take_clock(text *s, int digits, int64_t *ms_of_day, int32_t *nanos)
 {
     int32_t h, m, sec, fraction = 0;
     int n = 0;
-    if (!take_digits(s, 2, 2, &h) || !take(s, ':') || !take_digits(s, 2, 2, &m) || !take(s, ':') || !take_digits(s, 2, 2, &sec))
+    if (!take_digits(s, 2, 2, &h) || !take(s, ':') || !take_digits(s, 2, 2, &m) || !take(s, ':') ||
+        !take_digits(s, 2, 2, &sec))
         return false;
     if (h > 23 || m > 59 || sec > 59)
         return false;
@@ -137,7 +138,8 @@ static bool parse_decimal(pml_value *out, const pml_type *t, text s)
 static bool parse_int(pml_value *out, int bits, text s)
 {
     out->kind = PML_VALUE_INT;
-    return pml_number__int64(&out->i, s.p, (size_t)(s.end - s.p)) && (bits == 64 || out->i >> (bits - 1) == out->i >> 63);
+    return pml_number__int64(&out->i, s.p, (size_t)(s.end - s.p)) &&
+           (bits == 64 || out->i >> (bits - 1) == out->i >> 63);
 }
 
 static bool parse_bool(pml_value *out, text s)
@@ -200,56 +202,31 @@ static int parse_bytes(pml_value *out, pml_arena *arena, bool hex, const char *p
 static bool parse_plain(pml_value *out, const pml_type *t, text s, const char **word)
 {
     switch (t->kind) {
-    case PML_TYPE_BOOLEAN:
-        *word = "BOOLEAN";
-        return parse_bool(out, s);
-    case PML_TYPE_TINYINT:
-        *word = "TINYINT";
-        return parse_int(out, 8, s);
-    case PML_TYPE_SMALLINT:
-        *word = "SMALLINT";
-        return parse_int(out, 16, s);
-    case PML_TYPE_INT:
-        *word = "INT";
-        return parse_int(out, 32, s);
-    case PML_TYPE_BIGINT:
-        *word = "BIGINT";
-        return parse_int(out, 64, s);
-    case PML_TYPE_FLOAT:
-        *word = "FLOAT";
-        return parse_float(out, s);
-    case PML_TYPE_DOUBLE:
-        *word = "DOUBLE";
-        return parse_double(out, s);
-    case PML_TYPE_DECIMAL:
-        *word = "DECIMAL";
-        return parse_decimal(out, t, s);
-    case PML_TYPE_DATE:
-        *word = "DATE";
-        return parse_date(out, s);
-    case PML_TYPE_TIME:
-        *word = "TIME";
-        return parse_time(out, s);
+    case PML_TYPE_BOOLEAN: *word = "BOOLEAN"; return parse_bool(out, s);
+    case PML_TYPE_TINYINT: *word = "TINYINT"; return parse_int(out, 8, s);
+    case PML_TYPE_SMALLINT: *word = "SMALLINT"; return parse_int(out, 16, s);
+    case PML_TYPE_INT: *word = "INT"; return parse_int(out, 32, s);
+    case PML_TYPE_BIGINT: *word = "BIGINT"; return parse_int(out, 64, s);
+    case PML_TYPE_FLOAT: *word = "FLOAT"; return parse_float(out, s);
+    case PML_TYPE_DOUBLE: *word = "DOUBLE"; return parse_double(out, s);
+    case PML_TYPE_DECIMAL: *word = "DECIMAL"; return parse_decimal(out, t, s);
+    case PML_TYPE_DATE: *word = "DATE"; return parse_date(out, s);
+    case PML_TYPE_TIME: *word = "TIME"; return parse_time(out, s);
     case PML_TYPE_TIMESTAMP:
     case PML_TYPE_TIMESTAMP_LTZ:
         *word = t->kind == PML_TYPE_TIMESTAMP ? "TIMESTAMP" : "TIMESTAMP WITH LOCAL TIME ZONE";
         return parse_timestamp(out, t, s);
     case PML_TYPE_CHAR:
-    case PML_TYPE_VARCHAR:
-        *word = "STRING";
-        return true;
+    case PML_TYPE_VARCHAR: *word = "STRING"; return true;
     case PML_TYPE_BINARY:
     case PML_TYPE_VARBINARY:
-    case PML_TYPE_BLOB:
-        *word = "hexadecimal BINARY";
-        return hex_is_valid(s.p, (size_t)(s.end - s.p));
+    case PML_TYPE_BLOB: *word = "hexadecimal BINARY"; return hex_is_valid(s.p, (size_t)(s.end - s.p));
     case PML_TYPE_ARRAY:
     case PML_TYPE_MULTISET:
     case PML_TYPE_MAP:
     case PML_TYPE_ROW:
     case PML_TYPE_VECTOR:
-    case PML_TYPE_VARIANT:
-        break;
+    case PML_TYPE_VARIANT: break;
     }
     *word = "atomic";
     return false;
@@ -260,9 +237,11 @@ static int refuse(const pml_type *t, const char *word, const char *p, size_t len
     int shown = len > SHOWN_MAX ? SHOWN_MAX : (int)len;
     const char *more = len > SHOWN_MAX ? "..." : "";
     if (t->kind == PML_TYPE_DECIMAL)
-        return pml_error__set(err, PML_E_INVAL, "'%.*s%s' is not a DECIMAL(%d, %d) value", shown, p, more, t->precision, t->scale);
+        return pml_error__set(err, PML_E_INVAL, "'%.*s%s' is not a DECIMAL(%d, %d) value", shown, p, more, t->precision,
+                              t->scale);
     if (t->kind == PML_TYPE_TIMESTAMP || t->kind == PML_TYPE_TIMESTAMP_LTZ)
-        return pml_error__set(err, PML_E_INVAL, "'%.*s%s' is not a %s value of precision %d", shown, p, more, word, t->precision);
+        return pml_error__set(err, PML_E_INVAL, "'%.*s%s' is not a %s value of precision %d", shown, p, more, word,
+                              t->precision);
     return pml_error__set(err, PML_E_INVAL, "'%.*s%s' is not a %s value", shown, p, more, word);
 }
 

@@ -123,24 +123,17 @@ static int append_int(pml_buf *out, const pml_type *t, int64_t v)
 int pml_value__print(pml_buf *out, const pml_type *t, const pml_value *v)
 {
     switch (v->kind) {
-    case PML_VALUE_NULL:
-        return pml_buf__append_str(out, "null");
-    case PML_VALUE_BOOL:
-        return pml_buf__append_str(out, v->i != 0 ? "true" : "false");
-    case PML_VALUE_INT:
-        return append_int(out, t, v->i);
-    case PML_VALUE_FLOAT:
-        return append_double(out, (double)v->f, 9);
-    case PML_VALUE_DOUBLE:
-        return append_double(out, v->d, 17);
+    case PML_VALUE_NULL: return pml_buf__append_str(out, "null");
+    case PML_VALUE_BOOL: return pml_buf__append_str(out, v->i != 0 ? "true" : "false");
+    case PML_VALUE_INT: return append_int(out, t, v->i);
+    case PML_VALUE_FLOAT: return append_double(out, (double)v->f, 9);
+    case PML_VALUE_DOUBLE: return append_double(out, v->d, 17);
     case PML_VALUE_BYTES:
         if (t->kind == PML_TYPE_CHAR || t->kind == PML_TYPE_VARCHAR)
             return pml_buf__append(out, v->bytes.ptr, v->bytes.len);
         return append_hex(out, v->bytes);
-    case PML_VALUE_DECIMAL:
-        return append_decimal(out, v->dec, t->scale);
-    case PML_VALUE_TIMESTAMP:
-        return append_timestamp(out, t, v);
+    case PML_VALUE_DECIMAL: return append_decimal(out, v->dec, t->scale);
+    case PML_VALUE_TIMESTAMP: return append_timestamp(out, t, v);
     }
     return PML_E_INTERNAL;
 }

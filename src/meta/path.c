@@ -7,9 +7,9 @@
 #include "columnar/java_text.h"
 
 enum {
-    PATH_BYTES_MAX = 256 * 1024,   /* text of a partition directory: no file system takes more than 4096 */
-    PARTITION_KEYS_MAX = 256,      /* columns of a partition */
-    FORMAT_BYTES = 16,             /* with the NUL; the longest known format has 7 letters */
+    PATH_BYTES_MAX = 256 * 1024, /* text of a partition directory: no file system takes more than 4096 */
+    PARTITION_KEYS_MAX = 256,    /* columns of a partition */
+    FORMAT_BYTES = 16,           /* with the NUL; the longest known format has 7 letters */
     BUCKET_POSTPONE = -2
 };
 
@@ -88,7 +88,8 @@ static int append_text(pml_buf *out, const pml_type *t, const pml_value *v, cons
 {
     size_t from = out->len;
     if (v->kind != PML_VALUE_NULL)
-        PML_RETURN_IF(o->partition_legacy_name ? pml_java_text__to_string(out, t, v, err) : pml_java_text__cast(out, t, v, err));
+        PML_RETURN_IF(o->partition_legacy_name ? pml_java_text__to_string(out, t, v, err)
+                                               : pml_java_text__cast(out, t, v, err));
     if (out->len == from || is_blank(out->data + from, out->len - from)) {
         out->len = from;
         (void)pml_buf__append_str(out, o->partition_default_name);
@@ -110,8 +111,8 @@ static int load_row(partition_row *row, const pml_table_schema *s, pml_bytes par
 {
     pml_bytes bytes;
     if (s->n_partition_keys > PARTITION_KEYS_MAX)
-        return pml_error__set(err, PML_E_LIMIT, "a table has %zu partition columns; the limit is %d", s->n_partition_keys,
-                              PARTITION_KEYS_MAX);
+        return pml_error__set(err, PML_E_LIMIT, "a table has %zu partition columns; the limit is %d",
+                              s->n_partition_keys, PARTITION_KEYS_MAX);
     for (size_t i = 0; i < s->n_partition_keys; i++)
         row->types[i] = &key_field(s, i)->type;
     int rc = pml_binary_row__uncount(&bytes, partition, s->n_partition_keys, err);
@@ -200,8 +201,8 @@ static int take_path(char **out, pml_buf *path, pml_error *err)
     return *out == NULL ? pml_error__no_memory(err) : PML_OK;
 }
 
-int pml_path__partition(char **out, pml_env *env, const pml_table_schema *s, const pml_table_options *o, pml_bytes partition,
-                        pml_error *err)
+int pml_path__partition(char **out, pml_env *env, const pml_table_schema *s, const pml_table_options *o,
+                        pml_bytes partition, pml_error *err)
 {
     int rc;
     pml_buf path;
@@ -250,11 +251,12 @@ out:
 static int check_name(const char *name, pml_error *err)
 {
     if (name[0] == '\0' || strchr(name, '/') != NULL || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-        return pml_error__at(err, PML_E_CORRUPT, PML_PLACE_DATA_FILE, name, "a manifest names the data file '%.200s'", name);
+        return pml_error__at(err, PML_E_CORRUPT, PML_PLACE_DATA_FILE, name, "a manifest names the data file '%.200s'",
+                             name);
     return PML_OK;
 }
 
-/* Java records external paths as URIs. Those of local files become plain paths; other schemes are left to the file system. */
+/* Java records external paths as URIs. Those of local files become plain paths; other schemes stay as they are. */
 static const char *strip_file_scheme(const char *path)
 {
     if (strncmp(path, "file:/", 6) != 0)
@@ -263,8 +265,9 @@ static const char *strip_file_scheme(const char *path)
     return strncmp(path, "///", 3) == 0 ? path + 2 : path;
 }
 
-int pml_path__data_file(char **out, pml_env *env, const char *root, const pml_table_schema *s, const pml_table_options *o,
-                        pml_bytes partition, int32_t bucket, const pml_data_file *f, pml_error *err)
+int pml_path__data_file(char **out, pml_env *env, const char *root, const pml_table_schema *s,
+                        const pml_table_options *o, pml_bytes partition, int32_t bucket, const pml_data_file *f,
+                        pml_error *err)
 {
     int rc;
     pml_buf path;
@@ -312,8 +315,8 @@ int pml_path__format(char text[16], const char *file_name, pml_error *err)
         dot = before == NULL ? dot : before;
     }
     if (dot == NULL || end - dot < 2 || end - dot > FORMAT_BYTES)
-        return pml_error__at(err, PML_E_CORRUPT, PML_PLACE_DATA_FILE, file_name, "no file format can be seen in the name '%.200s'",
-                             file_name);
+        return pml_error__at(err, PML_E_CORRUPT, PML_PLACE_DATA_FILE, file_name,
+                             "no file format can be seen in the name '%.200s'", file_name);
     memcpy(text, dot + 1, (size_t)(end - dot - 1));
     return PML_OK;
 }

@@ -65,7 +65,8 @@ static void row_of_one_field_is_java_s_bytes(void **state)
     one_is(t, "STRING", test_bytes(""), 302122119, 4, "0000000100000000000000000000000000000080");
     one_is(t, "STRING", test_bytes("a"), 943281246, 1, "0000000100000000000000006100000000000081");
     one_is(t, "STRING", test_bytes("1234567"), 199144172, 2, "0000000100000000000000003132333435363787");
-    one_is(t, "STRING", test_bytes("12345678"), -391021801, 1, "00000001000000000000000008000000100000003132333435363738");
+    one_is(t, "STRING", test_bytes("12345678"), -391021801, 1,
+           "00000001000000000000000008000000100000003132333435363738");
     one_is(t, "STRING", test_bytes("123456789"), 1682144562, 2,
            "000000010000000000000000090000001000000031323334353637383900000000000000");
     one_is(t, "STRING", null_value, -1748325344, 4, "0000000100010000000000000000000000000000");
@@ -91,7 +92,8 @@ static void row_of_decimal_or_timestamp_reserves_space_as_java(void **state)
            "0000000100000000000000000200000010000000cfc70000000000000000000000000000");
     one_is(t, "DECIMAL(20, 2)", null_value, -1380280760, 0,
            "000000010001000000000000000000001000000000000000000000000000000000000000");
-    one_is(t, "TIMESTAMP(3)", test_timestamp(1700000000123, 0), -1285420957, 2, "0000000100000000000000007b68e5cf8b010000");
+    one_is(t, "TIMESTAMP(3)", test_timestamp(1700000000123, 0), -1285420957, 2,
+           "0000000100000000000000007b68e5cf8b010000");
     one_is(t, "TIMESTAMP(6)", test_timestamp(1700000000123, 456000), 1196670069, 4,
            "00000001000000000000000040f50600100000007b68e5cf8b010000");
     one_is(t, "TIMESTAMP(6)", null_value, -340882661, 1, "00000001000100000000000000000000100000000000000000000000");
@@ -109,8 +111,9 @@ static void row_of_several_or_no_fields_is_java_s_bytes(void **state)
     pml_buf out;
     pml_buf__init(&out, t->env, PML_BINARY_ROW_MAX);
     must_ok(pml_binary_row__write_counted(&out, types, values, 3), NULL);
-    test_bytes_are(out.data, out.len,
-                   "0000000300040000000000000100000000000000090000002000000000000000000000007061696d6f6e2d632100000000000000");
+    test_bytes_are(
+        out.data, out.len,
+        "0000000300040000000000000100000000000000090000002000000000000000000000007061696d6f6e2d632100000000000000");
     assert_int_equal(pml_binary_row__hash((pml_bytes){out.data + 4, out.len - 4}), -812569366);
     pml_buf__reset(&out);
     must_ok(pml_binary_row__write_counted(&out, NULL, NULL, 0), NULL);
@@ -215,21 +218,107 @@ static void nested_columns_are_java_s_bytes(void **state)
     nested_is(t, &array, &list, 1830759751,
               "00000000000000001800000010000000030000000200000001000000000000000300000000000000");
 
-    pml_field pair[2] = {{.id = -1, .name = "key", .type = test_type("STRING")}, {.id = -1, .name = "value", .type = test_type("BIGINT")}};
+    pml_field pair[2] = {{.id = -1, .name = "key", .type = test_type("STRING")},
+                         {.id = -1, .name = "value", .type = test_type("BIGINT")}};
     const pml_value key = test_bytes("k"), seven = test_int(7);
     struct ArrowArray *columns[2] = {test_column(&pair[0].type, &key, 1, 2), test_column(&pair[1].type, &seven, 1, 0)};
     struct ArrowArray *entries = test_batch(columns, 2, 1);
     pml_type map = {.kind = PML_TYPE_MAP, .n_children = 2, .children = pair};
     list = list_of(&entries, one, buffers);
     nested_is(t, &map, &list, 1122452947,
-              "000000000000000024000000100000001000000001000000000000006b000000000000810100000000000000070000000000000000000000");
+              "000000000000000024000000100000001000000001000000000000006b0000000000008101000000000000000700000000000000"
+              "00000000");
 
-    pml_field members[2] = {{.id = 1, .name = "a", .type = test_type("INT")}, {.id = 2, .name = "b", .type = test_type("STRING")}};
+    pml_field members[2] = {{.id = 1, .name = "a", .type = test_type("INT")},
+                            {.id = 2, .name = "b", .type = test_type("STRING")}};
     const pml_value five = test_int(5), abc = test_bytes("abc");
-    struct ArrowArray *parts[2] = {test_column(&members[0].type, &five, 1, 0), test_column(&members[1].type, &abc, 1, 0)};
+    struct ArrowArray *parts[2] = {test_column(&members[0].type, &five, 1, 0),
+                                   test_column(&members[1].type, &abc, 1, 0)};
     pml_type row = {.kind = PML_TYPE_ROW, .n_children = 2, .children = members};
     nested_is(t, &row, test_batch(parts, 2, 1), 513132583,
               "00000000000000001800000010000000000000000000000005000000000000006162630000000083");
+    test_types_clear();
+    test_env_close(t);
+}
+
+/* No Java vectors for these: the layout of format-metadata.md 4.1 and 4.3. */
+static void multisets_vectors_and_variants_have_their_layout(void **state)
+{
+    (void)state;
+    test_env *t = test_env_open(NULL);
+    const int32_t one[2] = {0, 1}, first = 0;
+    const void *buffers[2];
+    pml_field text = {.id = -1, .name = "element", .type = test_type("STRING")};
+    pml_field single = {.id = -1, .name = "element", .type = test_type("FLOAT")};
+    pml_type multiset = {.kind = PML_TYPE_MULTISET, .n_children = 1, .children = &text}, count = test_type("INT");
+    const pml_value key = test_bytes("k"), twice = test_int(2);
+    struct ArrowArray *columns[2] = {test_column(&text.type, &key, 1, 0), test_column(&count, &twice, 1, 0)};
+    struct ArrowArray *entries = test_batch(columns, 2, 1);
+    struct ArrowArray list = list_of(&entries, one, buffers);
+    pml_buf out;
+    pml_buf__init(&out, t->env, PML_BINARY_ROW_MAX);
+    struct ArrowArray *column = &list;
+    const pml_type *type = &multiset;
+    must_ok(pml_binary_row__write_from_arrow(&out, &type, test_batch(&column, 1, 1), &first, 1, 0, NULL), NULL);
+    test_bytes_are(out.data, out.len,
+                   "000000000000000024000000100000001000000001000000000000006b00000000000081"
+                   "0100000000000000020000000000000000000000");
+
+    pml_type vector = {.kind = PML_TYPE_VECTOR, .length = 3, .n_children = 1, .children = &single};
+    const pml_value floats[7] = {null_value,     value_float(9), value_float(9), value_float(9),
+                                 value_float(1), value_float(2), value_float(-1)};
+    struct ArrowArray *elements = test_column(&single.type, floats + 1, 6, 0);
+    const void *none[1] = {NULL};
+    struct ArrowArray fixed = {
+        .length = 1, .offset = 1, .n_buffers = 1, .buffers = none, .n_children = 1, .children = &elements};
+    column = &fixed;
+    type = &vector;
+    pml_buf__reset(&out);
+    must_ok(pml_binary_row__write_from_arrow(&out, &type, test_batch(&column, 1, 1), &first, 1, 0, NULL), NULL);
+    test_bytes_are(out.data, out.len,
+                   "00000000000000001400000010000000030000000000803f00000040000080bf0000000000000000");
+    elements = test_column(&single.type, floats, 3, 3);
+    elements->offset = 0;
+    must_fail_with(PML_E_INVAL,
+                   pml_binary_row__write_from_arrow(&out, &type, test_batch(&column, 1, 1), &first, 1, 0, NULL), NULL);
+
+    pml_type variant = {.kind = PML_TYPE_VARIANT}, bytes = test_type("BYTES");
+    const pml_value value = test_bytes("vvv"), metadata = test_bytes("mm");
+    struct ArrowArray *parts[2] = {test_column(&bytes, &value, 1, 0), test_column(&bytes, &metadata, 1, 0)};
+    column = test_batch(parts, 2, 1);
+    type = &variant;
+    pml_buf__reset(&out);
+    must_ok(pml_binary_row__write_from_arrow(&out, &type, test_batch(&column, 1, 1), &first, 1, 0, NULL), NULL);
+    test_bytes_are(out.data, out.len, "00000000000000000900000010000000030000007676766d6d00000000000000");
+    pml_buf__clear(&out);
+    test_types_clear();
+    test_env_close(t);
+}
+
+static void types_nested_too_deeply_are_refused(void **state)
+{
+    (void)state;
+    enum { DEPTH = PML_TYPE_DEPTH_MAX + 1 };
+    test_env *t = test_env_open(NULL);
+    pml_field fields[DEPTH + 1];
+    struct ArrowArray *column;
+    const pml_value v = test_int(1);
+    const int32_t first = 0;
+    fields[DEPTH] = (pml_field){.id = 1, .name = "x", .type = test_type("INT")};
+    column = test_column(&fields[DEPTH].type, &v, 1, 0);
+    for (int i = DEPTH - 1; i >= 0; i--) {
+        fields[i] = (pml_field){
+            .id = 1, .name = "x", .type = {.kind = PML_TYPE_ROW, .n_children = 1, .children = &fields[i + 1]}};
+        column = test_batch(&column, 1, 1);
+    }
+    pml_buf out;
+    pml_buf__init(&out, t->env, PML_BINARY_ROW_MAX);
+    struct ArrowArray *batch = test_batch(&column, 1, 1);
+    const pml_type *type = &fields[1].type, *deeper = &fields[0].type;
+    must_fail_with(PML_E_LIMIT, pml_binary_row__write_from_arrow(&out, &deeper, batch, &first, 1, 0, NULL), NULL);
+    assert_int_equal(out.len, 0);
+    must_ok(pml_binary_row__write_from_arrow(&out, &type, column, &first, 1, 0, NULL), NULL);
+    pml_buf__clear(&out);
     test_types_clear();
     test_env_close(t);
 }
@@ -258,7 +347,8 @@ static void arrays_of_long_items_reserve_nothing_for_null(void **state)
     test_env *t = test_env_open(NULL);
     const pml_value decimals[2] = {null_value, test_decimal(5)}, times[2] = {null_value, test_timestamp(5, 7)};
     const pml_value nans[2] = {value_float(-NAN), value_float(1)};
-    array_is(t, "DECIMAL(20, 2)", decimals, "02000000010000000000000000000000010000001800000005000000000000000000000000000000");
+    array_is(t, "DECIMAL(20, 2)", decimals,
+             "02000000010000000000000000000000010000001800000005000000000000000000000000000000");
     /* Java made these bytes as TIMESTAMP(6), whose Arrow form has no nanoseconds; the layout is the same. */
     array_is(t, "TIMESTAMP(9)", times, "0200000001000000000000000000000007000000180000000500000000000000");
     array_is(t, "FLOAT", nans, "02000000000000000000c07f0000803f");
@@ -287,11 +377,31 @@ static void array_of_longs_survives_and_is_checked(void **state)
     test_env_close(t);
 }
 
-static const char *const all_types[] = {
-    "BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "CHAR(8)", "VARCHAR(20)", "STRING", "BINARY(8)",
-    "VARBINARY(9)", "BYTES", "DECIMAL(5, 2)", "DECIMAL(18, 6)", "DECIMAL(19, 0)", "DECIMAL(38, 10)", "DATE", "TIME(3)",
-    "TIMESTAMP(0)", "TIMESTAMP(3)", "TIMESTAMP(6)", "TIMESTAMP(9)", "TIMESTAMP(3) WITH LOCAL TIME ZONE",
-    "TIMESTAMP(6) WITH LOCAL TIME ZONE"};
+static const char *const all_types[] = {"BOOLEAN",
+                                        "TINYINT",
+                                        "SMALLINT",
+                                        "INT",
+                                        "BIGINT",
+                                        "FLOAT",
+                                        "DOUBLE",
+                                        "CHAR(8)",
+                                        "VARCHAR(20)",
+                                        "STRING",
+                                        "BINARY(8)",
+                                        "VARBINARY(9)",
+                                        "BYTES",
+                                        "DECIMAL(5, 2)",
+                                        "DECIMAL(18, 6)",
+                                        "DECIMAL(19, 0)",
+                                        "DECIMAL(38, 10)",
+                                        "DATE",
+                                        "TIME(3)",
+                                        "TIMESTAMP(0)",
+                                        "TIMESTAMP(3)",
+                                        "TIMESTAMP(6)",
+                                        "TIMESTAMP(9)",
+                                        "TIMESTAMP(3) WITH LOCAL TIME ZONE",
+                                        "TIMESTAMP(6) WITH LOCAL TIME ZONE"};
 enum { N_TYPES = sizeof all_types / sizeof all_types[0] };
 
 static size_t random_row(test_env *t, pml_type *types, const pml_type **pointers, pml_value *values)
@@ -451,6 +561,8 @@ int main(void)
         cmocka_unit_test(row_of_57_fields_has_a_header_of_16_bytes),
         cmocka_unit_test(string_hashes_give_java_s_buckets),
         cmocka_unit_test(nested_columns_are_java_s_bytes),
+        cmocka_unit_test(multisets_vectors_and_variants_have_their_layout),
+        cmocka_unit_test(types_nested_too_deeply_are_refused),
         cmocka_unit_test(arrays_of_long_items_reserve_nothing_for_null),
         cmocka_unit_test(array_of_longs_survives_and_is_checked),
         cmocka_unit_test(random_rows_survive_and_agree_with_their_arrow_form),

@@ -36,7 +36,8 @@ static void load(golden *g, pml_arena *arena, json_t *line)
     json_t *types = json_object_get(line, "types"), *row = json_object_get(line, "row"), *v;
     const char *key;
     g->n = 0;
-    json_object_foreach(row, key, v) {
+    json_object_foreach(row, key, v)
+    {
         char text[64];
         pml_error err = PML_ERROR_INIT;
         size_t i = g->n++;
@@ -59,8 +60,9 @@ static int32_t assigned(test_env *t, golden *g)
         columns[i] = test_column(g->pointers[i], &g->values[i], 1, (int64_t)i);
         indexes[i] = (int32_t)i;
     }
-    must_ok(pml_bucket__assign(&bucket, t->env, PML_BUCKET_BY_HASH, 7, g->pointers, test_batch(columns, (int64_t)g->n, 1), indexes,
-                               g->n, &err), &err);
+    must_ok(pml_bucket__assign(&bucket, t->env, PML_BUCKET_BY_HASH, 7, g->pointers,
+                               test_batch(columns, (int64_t)g->n, 1), indexes, g->n, &err),
+            &err);
     return bucket;
 }
 
@@ -135,9 +137,12 @@ static void batch_by_mod_counts_null_as_zero(void **state)
     must_ok(pml_bucket__assign(buckets, t->env, PML_BUCKET_BY_HASH, 5, types, batch, columns, 1, NULL), NULL);
     assert_int_equal(buckets[0], 2); /* golden: INT -7 and INT null */
     assert_int_equal(buckets[1], 4);
-    must_fail_with(PML_E_INVAL, pml_bucket__assign(buckets, t->env, PML_BUCKET_BY_MOD, 0, types, batch, columns, 1, NULL), NULL);
-    must_fail_with(PML_E_INVAL, pml_bucket__assign(buckets, t->env, PML_BUCKET_BY_MOD, 5, types, batch, columns, 2, NULL), NULL);
-    must_fail_with(PML_E_INVAL, pml_bucket__assign(buckets, t->env, PML_BUCKET_BY_MOD, 5, texts, batch, columns, 1, NULL), NULL);
+    must_fail_with(PML_E_INVAL,
+                   pml_bucket__assign(buckets, t->env, PML_BUCKET_BY_MOD, 0, types, batch, columns, 1, NULL), NULL);
+    must_fail_with(PML_E_INVAL,
+                   pml_bucket__assign(buckets, t->env, PML_BUCKET_BY_MOD, 5, types, batch, columns, 2, NULL), NULL);
+    must_fail_with(PML_E_INVAL,
+                   pml_bucket__assign(buckets, t->env, PML_BUCKET_BY_MOD, 5, texts, batch, columns, 1, NULL), NULL);
     test_types_clear();
     test_env_close(t);
 }
@@ -165,7 +170,8 @@ static void batch_of_two_keys_allocates_once_and_survives_no_memory(void **state
     must_ok(pml_bucket__assign(buckets, t->env, PML_BUCKET_BY_HASH, 16, types, batch, text_only, 1, NULL), NULL);
     assert_int_equal(atomic_load(&t->count), before);
     test_env_fail_at(t, 1);
-    must_fail_with(PML_E_NOMEM, pml_bucket__assign(buckets, t->env, PML_BUCKET_BY_HASH, 16, types, batch, columns, 2, NULL), NULL);
+    must_fail_with(PML_E_NOMEM,
+                   pml_bucket__assign(buckets, t->env, PML_BUCKET_BY_HASH, 16, types, batch, columns, 2, NULL), NULL);
     test_types_clear();
     test_env_close(t);
 }

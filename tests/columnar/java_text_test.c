@@ -84,7 +84,8 @@ static void times_print_as_in_java(void **state)
     text_is(t, "TIMESTAMP(0)", test_timestamp(at, 0), "2023-11-14 22:13:20", "2023-11-14T22:13:20");
     text_is(t, "TIMESTAMP(0)", test_timestamp(at + 500, 0), "2023-11-14 22:13:20.5", "2023-11-14T22:13:20.500");
     text_is(t, "TIMESTAMP(6)", test_timestamp(at - 20000, 0), "2023-11-14 22:13:00.000000", "2023-11-14T22:13");
-    text_is(t, "TIMESTAMP(6)", test_timestamp(at - 20000, 1000), "2023-11-14 22:13:00.000001", "2023-11-14T22:13:00.000001");
+    text_is(t, "TIMESTAMP(6)", test_timestamp(at - 20000, 1000), "2023-11-14 22:13:00.000001",
+            "2023-11-14T22:13:00.000001");
     text_is(t, "TIMESTAMP(9)", test_timestamp(at, 1), "2023-11-14 22:13:20.000000001", "2023-11-14T22:13:20.000000001");
     text_is(t, "TIMESTAMP(3)", test_timestamp(-1, 0), "1969-12-31 23:59:59.999", "1969-12-31T23:59:59.999");
     test_env_close(t);

@@ -48,21 +48,54 @@ static void text_in_canonical_form_survives(void **state)
     test_env *t = test_env_open(NULL);
     pml_arena arena;
     pml_arena__init(&arena, t->env);
-    static const struct { const char *type, *text; } cases[] = {
-        {"BOOLEAN", "true"}, {"BOOLEAN", "false"}, {"TINYINT", "-128"}, {"SMALLINT", "32767"}, {"INT", "-2147483648"},
-        {"BIGINT", "-9223372036854775808"}, {"BIGINT", "9223372036854775807"}, {"FLOAT", "-0"}, {"FLOAT", "1.5"},
-        {"FLOAT", "3.40282347e+38"}, {"FLOAT", "1.40129846e-45"}, {"FLOAT", "NaN"}, {"FLOAT", "-Infinity"},
-        {"DOUBLE", "-0"}, {"DOUBLE", "9.9999999999999995e-08"}, {"DOUBLE", "1.7976931348623157e+308"},
-        {"DOUBLE", "4.9406564584124654e-324"}, {"DOUBLE", "Infinity"}, {"DOUBLE", "NaN"}, {"DOUBLE", "0.10000000000000001"},
-        {"DECIMAL(10, 2)", "-0.30"}, {"DECIMAL(10, 2)", "99999999.99"}, {"DECIMAL(5, 0)", "0"}, {"DECIMAL(5, 5)", "0.00001"},
-        {"DECIMAL(38, 10)", "-9999999999999999999999999999.9999999999"}, {"DECIMAL(38, 38)", "0.99999999999999999999999999999999999999"},
-        {"STRING", ""}, {"STRING", "it's \"x\"\n"}, {"CHAR(3)", "z  "}, {"BYTES", ""}, {"BINARY(3)", "00ff7f"},
-        {"DATE", "0001-01-01"}, {"DATE", "9999-12-31"}, {"DATE", "2024-02-29"}, {"DATE", "+12345-06-07"}, {"DATE", "-0044-03-15"},
-        {"DATE", "0000-02-29"}, {"TIME(0)", "00:00:00.000"}, {"TIME(3)", "23:59:59.999"}, {"TIMESTAMP(0)", "1969-12-31T23:59:59"},
-        {"TIMESTAMP(3)", "2024-01-02T03:04:05.006"}, {"TIMESTAMP(1)", "2024-01-02T03:04:05.9"},
-        {"TIMESTAMP(6)", "1969-12-31T23:59:59.999999"}, {"TIMESTAMP(9)", "9999-12-31T23:59:59.999999999"},
-        {"TIMESTAMP(6) WITH LOCAL TIME ZONE", "2024-01-02T03:04:05.000007Z"},
-        {"TIMESTAMP(0) WITH LOCAL TIME ZONE", "0001-01-01T00:00:00Z"}};
+    static const struct {
+        const char *type, *text;
+    } cases[] = {{"BOOLEAN", "true"},
+                 {"BOOLEAN", "false"},
+                 {"TINYINT", "-128"},
+                 {"SMALLINT", "32767"},
+                 {"INT", "-2147483648"},
+                 {"BIGINT", "-9223372036854775808"},
+                 {"BIGINT", "9223372036854775807"},
+                 {"FLOAT", "-0"},
+                 {"FLOAT", "1.5"},
+                 {"FLOAT", "3.40282347e+38"},
+                 {"FLOAT", "1.40129846e-45"},
+                 {"FLOAT", "NaN"},
+                 {"FLOAT", "-Infinity"},
+                 {"DOUBLE", "-0"},
+                 {"DOUBLE", "9.9999999999999995e-08"},
+                 {"DOUBLE", "1.7976931348623157e+308"},
+                 {"DOUBLE", "4.9406564584124654e-324"},
+                 {"DOUBLE", "Infinity"},
+                 {"DOUBLE", "NaN"},
+                 {"DOUBLE", "0.10000000000000001"},
+                 {"DECIMAL(10, 2)", "-0.30"},
+                 {"DECIMAL(10, 2)", "99999999.99"},
+                 {"DECIMAL(5, 0)", "0"},
+                 {"DECIMAL(5, 5)", "0.00001"},
+                 {"DECIMAL(38, 10)", "-9999999999999999999999999999.9999999999"},
+                 {"DECIMAL(38, 38)", "0.99999999999999999999999999999999999999"},
+                 {"STRING", ""},
+                 {"STRING", "it's \"x\"\n"},
+                 {"CHAR(3)", "z  "},
+                 {"BYTES", ""},
+                 {"BINARY(3)", "00ff7f"},
+                 {"DATE", "0001-01-01"},
+                 {"DATE", "9999-12-31"},
+                 {"DATE", "2024-02-29"},
+                 {"DATE", "+12345-06-07"},
+                 {"DATE", "-0044-03-15"},
+                 {"DATE", "0000-02-29"},
+                 {"TIME(0)", "00:00:00.000"},
+                 {"TIME(3)", "23:59:59.999"},
+                 {"TIMESTAMP(0)", "1969-12-31T23:59:59"},
+                 {"TIMESTAMP(3)", "2024-01-02T03:04:05.006"},
+                 {"TIMESTAMP(1)", "2024-01-02T03:04:05.9"},
+                 {"TIMESTAMP(6)", "1969-12-31T23:59:59.999999"},
+                 {"TIMESTAMP(9)", "9999-12-31T23:59:59.999999999"},
+                 {"TIMESTAMP(6) WITH LOCAL TIME ZONE", "2024-01-02T03:04:05.000007Z"},
+                 {"TIMESTAMP(0) WITH LOCAL TIME ZONE", "0001-01-01T00:00:00Z"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         (void)same_text(t, &arena, cases[i].type, cases[i].text);
     assert_int_equal(same_text(t, &arena, "DATE", "1969-12-31").i, -1);
@@ -101,20 +134,60 @@ static void text_out_of_range_or_malformed_is_refused_by_name(void **state)
     test_env *t = test_env_open(NULL);
     pml_arena arena;
     pml_arena__init(&arena, t->env);
-    static const struct { const char *type, *text; } cases[] = {
-        {"BOOLEAN", "TRUE"}, {"BOOLEAN", ""}, {"TINYINT", "128"}, {"TINYINT", "-129"}, {"SMALLINT", "40000"}, {"INT", "2147483648"},
-        {"INT", " 1"}, {"INT", "1.0"}, {"BIGINT", "9223372036854775808"}, {"FLOAT", "1e39"}, {"FLOAT", "x"}, {"DOUBLE", "1e999"},
-        {"DOUBLE", "inf"}, {"DOUBLE", "0x10"}, {"DOUBLE", "1,5"}, {"DECIMAL(5, 2)", "1000.00"}, {"DECIMAL(5, 2)", "1.001"},
-        {"DECIMAL(5, 2)", "1000"}, {"DECIMAL(5, 2)", "."}, {"DECIMAL(5, 2)", "1."}, {"DECIMAL(5, 2)", ".5"}, {"DECIMAL(5, 2)", "-"},
-        {"DECIMAL(5, 2)", "1.2.3"}, {"DECIMAL(5, 2)", "1e2"}, {"DECIMAL(5, 2)", "+1"},
-        {"DECIMAL(38, 0)", "100000000000000000000000000000000000000"}, {"DECIMAL(38, 37)", "99"},
-        {"DECIMAL(38, 0)", "340282366920938463463374607431768211456999"}, {"BYTES", "0"}, {"BYTES", "0g"},
-        {"DATE", "2023-02-29"}, {"DATE", "1900-02-29"}, {"DATE", "2024-13-01"}, {"DATE", "2024-00-10"}, {"DATE", "2024-1-1"},
-        {"DATE", "2024-01-01 "}, {"DATE", "12345-01-01"}, {"DATE", "+5900000-01-01"}, {"DATE", "+9999999999-01-01"},
-        {"TIME(3)", "24:00:00"}, {"TIME(3)", "00:60:00"}, {"TIME(3)", "00:00:60"}, {"TIME(3)", "00:00:00.0001"}, {"TIME(3)", "1:00:00"},
-        {"TIMESTAMP(3)", "2024-01-02 03:04:05"}, {"TIMESTAMP(3)", "2024-01-02T03:04:05.0001"}, {"TIMESTAMP(3)", "2024-01-02T03:04:05Z"},
-        {"TIMESTAMP(0)", "2024-01-02T03:04:05.0"}, {"TIMESTAMP(3)", "2024-01-02T03:04:05."}, {"TIMESTAMP(3)", "2024-01-02"},
-        {"TIMESTAMP(3)", "+999999999-01-02T00:00:00"}, {"TIMESTAMP(3) WITH LOCAL TIME ZONE", "2024-01-02T03:04:05"}};
+    static const struct {
+        const char *type, *text;
+    } cases[] = {{"BOOLEAN", "TRUE"},
+                 {"BOOLEAN", ""},
+                 {"TINYINT", "128"},
+                 {"TINYINT", "-129"},
+                 {"SMALLINT", "40000"},
+                 {"INT", "2147483648"},
+                 {"INT", " 1"},
+                 {"INT", "1.0"},
+                 {"BIGINT", "9223372036854775808"},
+                 {"FLOAT", "1e39"},
+                 {"FLOAT", "x"},
+                 {"DOUBLE", "1e999"},
+                 {"DOUBLE", "inf"},
+                 {"DOUBLE", "0x10"},
+                 {"DOUBLE", "1,5"},
+                 {"DECIMAL(5, 2)", "1000.00"},
+                 {"DECIMAL(5, 2)", "1.001"},
+                 {"DECIMAL(5, 2)", "1000"},
+                 {"DECIMAL(5, 2)", "."},
+                 {"DECIMAL(5, 2)", "1."},
+                 {"DECIMAL(5, 2)", ".5"},
+                 {"DECIMAL(5, 2)", "-"},
+                 {"DECIMAL(5, 2)", "1.2.3"},
+                 {"DECIMAL(5, 2)", "1e2"},
+                 {"DECIMAL(5, 2)", "+1"},
+                 {"DECIMAL(38, 0)", "100000000000000000000000000000000000000"},
+                 {"DECIMAL(38, 37)", "99"},
+                 {"DECIMAL(38, 0)", "340282366920938463463374607431768211456999"},
+                 {"BYTES", "0"},
+                 {"BYTES", "0g"},
+                 {"DATE", "2023-02-29"},
+                 {"DATE", "1900-02-29"},
+                 {"DATE", "2024-13-01"},
+                 {"DATE", "2024-00-10"},
+                 {"DATE", "2024-1-1"},
+                 {"DATE", "2024-01-01 "},
+                 {"DATE", "12345-01-01"},
+                 {"DATE", "+5900000-01-01"},
+                 {"DATE", "+9999999999-01-01"},
+                 {"TIME(3)", "24:00:00"},
+                 {"TIME(3)", "00:60:00"},
+                 {"TIME(3)", "00:00:60"},
+                 {"TIME(3)", "00:00:00.0001"},
+                 {"TIME(3)", "1:00:00"},
+                 {"TIMESTAMP(3)", "2024-01-02 03:04:05"},
+                 {"TIMESTAMP(3)", "2024-01-02T03:04:05.0001"},
+                 {"TIMESTAMP(3)", "2024-01-02T03:04:05Z"},
+                 {"TIMESTAMP(0)", "2024-01-02T03:04:05.0"},
+                 {"TIMESTAMP(3)", "2024-01-02T03:04:05."},
+                 {"TIMESTAMP(3)", "2024-01-02"},
+                 {"TIMESTAMP(3)", "+999999999-01-02T00:00:00"},
+                 {"TIMESTAMP(3) WITH LOCAL TIME ZONE", "2024-01-02T03:04:05"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         must_refuse(&arena, cases[i].type, cases[i].text);
     pml_arena__clear(&arena);
@@ -122,9 +195,12 @@ static void text_out_of_range_or_malformed_is_refused_by_name(void **state)
 }
 
 static const char *const all_types[] = {
-    "BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "CHAR(8)", "STRING", "BYTES", "DECIMAL(5, 2)",
-    "DECIMAL(18, 6)", "DECIMAL(19, 0)", "DECIMAL(38, 10)", "DECIMAL(38, 38)", "DATE", "TIME(3)", "TIMESTAMP(0)", "TIMESTAMP(2)",
-    "TIMESTAMP(3)", "TIMESTAMP(5)", "TIMESTAMP(6)", "TIMESTAMP(9)", "TIMESTAMP(3) WITH LOCAL TIME ZONE"};
+    "BOOLEAN",        "TINYINT",         "SMALLINT",        "INT",
+    "BIGINT",         "FLOAT",           "DOUBLE",          "CHAR(8)",
+    "STRING",         "BYTES",           "DECIMAL(5, 2)",   "DECIMAL(18, 6)",
+    "DECIMAL(19, 0)", "DECIMAL(38, 10)", "DECIMAL(38, 38)", "DATE",
+    "TIME(3)",        "TIMESTAMP(0)",    "TIMESTAMP(2)",    "TIMESTAMP(3)",
+    "TIMESTAMP(5)",   "TIMESTAMP(6)",    "TIMESTAMP(9)",    "TIMESTAMP(3) WITH LOCAL TIME ZONE"};
 enum { N_TYPES = sizeof all_types / sizeof all_types[0] };
 
 static void random_values_survive_their_text_and_their_arrow_form(void **state)
@@ -256,7 +332,7 @@ static void numbers_do_not_follow_the_locale(void **state)
     pml_arena arena;
     pml_arena__init(&arena, t->env);
     (void)same_text(t, &arena, "DOUBLE", "1.5");
-    (void)same_text(t, &arena, "FLOAT", "-2.5e+20");
+    (void)same_text(t, &arena, "FLOAT", "-0.5");
     (void)setlocale(LC_NUMERIC, "C");
     pml_arena__clear(&arena);
     test_env_close(t);

@@ -204,7 +204,8 @@ static void unpartitioned_and_postpone_buckets_have_their_names(void **state)
     must_be(t, path, "/t/bucket-0");
     must_ok(pml_path__bucket(&path, t->env, "/t", &x.schema, &x.options, table_row(&x), -2, &err), &err);
     must_be(t, path, "/t/bucket-postpone");
-    must_fail_with(PML_E_CORRUPT, pml_path__bucket(&path, t->env, "/t", &x.schema, &x.options, table_row(&x), -1, &err), &err);
+    must_fail_with(PML_E_CORRUPT, pml_path__bucket(&path, t->env, "/t", &x.schema, &x.options, table_row(&x), -1, &err),
+                   &err);
     x.options.data_path_directory = "data";
     must_ok(pml_path__bucket(&path, t->env, "/t", &x.schema, &x.options, table_row(&x), 3, &err), &err);
     must_be(t, path, "/t/data/bucket-3");
@@ -254,11 +255,13 @@ static void partition_that_cannot_be_named_is_refused_by_column(void **state)
     pml_error err = PML_ERROR_INIT;
     table_init(&x, t);
     table_add_key(&x, "b", "BYTES", test_bytes("x"));
-    must_fail_with(PML_E_UNSUPPORTED, pml_path__partition(&path, t->env, &x.schema, &x.options, table_row(&x), &err), &err);
+    must_fail_with(PML_E_UNSUPPORTED, pml_path__partition(&path, t->env, &x.schema, &x.options, table_row(&x), &err),
+                   &err);
     assert_non_null(strstr(err.message, "'b'"));
     x.fields[0].type = test_type("STRING");
     x.values[0].bytes = (pml_bytes){(const uint8_t *)"a\0b", 3};
-    must_fail_with(PML_E_UNSUPPORTED, pml_path__partition_texts(texts, t->env, &x.schema, &x.options, table_row(&x), &err), &err);
+    must_fail_with(PML_E_UNSUPPORTED,
+                   pml_path__partition_texts(texts, t->env, &x.schema, &x.options, table_row(&x), &err), &err);
     must_ok(pml_path__partition(&path, t->env, &x.schema, &x.options, table_row(&x), &err), &err);
     must_be(t, path, "b=a%00b/");
     pml_bytes row = table_row(&x);
@@ -271,9 +274,16 @@ static void partition_that_cannot_be_named_is_refused_by_column(void **state)
 static void format_is_the_last_part_of_the_name(void **state)
 {
     (void)state;
-    static const struct { const char *name, *format; } cases[] = {
-        {"data-1.parquet", "parquet"}, {"data-1.zst.parquet", "parquet"}, {"x.csv.gz", "csv"}, {"x.json.snappy", "json"},
-        {"x.vector.lance", "lance"}, {"x.gz", "gz"}, {"a.b.orc", "orc"}, {"x$0-1.cc-parquet", "cc-parquet"}};
+    static const struct {
+        const char *name, *format;
+    } cases[] = {{"data-1.parquet", "parquet"},
+                 {"data-1.zst.parquet", "parquet"},
+                 {"x.csv.gz", "csv"},
+                 {"x.json.snappy", "json"},
+                 {"x.vector.lance", "lance"},
+                 {"x.gz", "gz"},
+                 {"a.b.orc", "orc"},
+                 {"x$0-1.cc-parquet", "cc-parquet"}};
     static const char *const bad[] = {"data-1", "data-1.", "", ".", "x.abcdefghijklmnop", "x..gz"};
     char text[16];
     pml_error err = PML_ERROR_INIT;

@@ -22,13 +22,15 @@ void test_types_clear(void)
         free(kept[--n_kept]);
 }
 
-static const struct { const char *word; pml_type_kind kind; } words[] = {
-    {"BOOLEAN", PML_TYPE_BOOLEAN},     {"TINYINT", PML_TYPE_TINYINT}, {"SMALLINT", PML_TYPE_SMALLINT},
-    {"INT", PML_TYPE_INT},             {"BIGINT", PML_TYPE_BIGINT},   {"FLOAT", PML_TYPE_FLOAT},
-    {"DOUBLE", PML_TYPE_DOUBLE},       {"CHAR", PML_TYPE_CHAR},       {"VARCHAR", PML_TYPE_VARCHAR},
-    {"STRING", PML_TYPE_VARCHAR},      {"BINARY", PML_TYPE_BINARY},   {"VARBINARY", PML_TYPE_VARBINARY},
-    {"BYTES", PML_TYPE_VARBINARY},     {"DECIMAL", PML_TYPE_DECIMAL}, {"DATE", PML_TYPE_DATE},
-    {"TIME", PML_TYPE_TIME},           {"TIMESTAMP", PML_TYPE_TIMESTAMP}};
+static const struct {
+    const char *word;
+    pml_type_kind kind;
+} words[] = {{"BOOLEAN", PML_TYPE_BOOLEAN}, {"TINYINT", PML_TYPE_TINYINT},    {"SMALLINT", PML_TYPE_SMALLINT},
+             {"INT", PML_TYPE_INT},         {"BIGINT", PML_TYPE_BIGINT},      {"FLOAT", PML_TYPE_FLOAT},
+             {"DOUBLE", PML_TYPE_DOUBLE},   {"CHAR", PML_TYPE_CHAR},          {"VARCHAR", PML_TYPE_VARCHAR},
+             {"STRING", PML_TYPE_VARCHAR},  {"BINARY", PML_TYPE_BINARY},      {"VARBINARY", PML_TYPE_VARBINARY},
+             {"BYTES", PML_TYPE_VARBINARY}, {"DECIMAL", PML_TYPE_DECIMAL},    {"DATE", PML_TYPE_DATE},
+             {"TIME", PML_TYPE_TIME},       {"TIMESTAMP", PML_TYPE_TIMESTAMP}};
 
 pml_type test_type(const char *text)
 {
@@ -85,14 +87,9 @@ static int64_t random_int(test_env *t, int bits)
 {
     int64_t v = (int64_t)test_random(t);
     switch (test_random(t) % 4) {
-    case 0:
-        v %= 10;
-        break;
-    case 1:
-        v = test_random(t) % 2 == 0 ? INT64_MAX : INT64_MIN;
-        break;
-    default:
-        break;
+    case 0: v %= 10; break;
+    case 1: v = test_random(t) % 2 == 0 ? INT64_MAX : INT64_MIN; break;
+    default: break;
     }
     return v >> (64 - bits);
 }
@@ -111,10 +108,12 @@ static pml_int128 random_decimal(test_env *t, int32_t precision)
 static pml_value random_timestamp(test_env *t, int32_t precision)
 {
     static const int32_t step[10] = {0, 0, 0, 0, 100000, 10000, 1000, 100, 10, 1};
-    int64_t span = precision > 6 ? INT64_C(9000000000000) : INT64_C(62000000000000); /* what ns and the years 1..9999 hold */
+    int64_t span =
+        precision > 6 ? INT64_C(9000000000000) : INT64_C(62000000000000); /* what ns and the years 1..9999 hold */
     int64_t ms = (int64_t)(test_random(t) % (uint64_t)(2 * span)) - span;
     int64_t cut = precision == 0 ? 1000 : precision == 1 ? 100 : precision == 2 ? 10 : 1;
-    int32_t nanos = step[precision] == 0 ? 0 : (int32_t)(test_random(t) % (uint64_t)(1000000 / step[precision])) * step[precision];
+    int32_t nanos =
+        step[precision] == 0 ? 0 : (int32_t)(test_random(t) % (uint64_t)(1000000 / step[precision])) * step[precision];
     return test_timestamp(ms / cut * cut, nanos);
 }
 
@@ -150,31 +149,21 @@ pml_value test_value(test_env *t, const pml_type *type)
         v = test_int((int64_t)(test_random(t) % 2));
         v.kind = PML_VALUE_BOOL;
         return v;
-    case PML_TYPE_TINYINT:
-        return test_int(random_int(t, 8));
-    case PML_TYPE_SMALLINT:
-        return test_int(random_int(t, 16));
-    case PML_TYPE_INT:
-        return test_int(random_int(t, 32));
-    case PML_TYPE_DATE:
-        return test_int((int64_t)(test_random(t) % 3000000) - 700000);
-    case PML_TYPE_TIME:
-        return test_int((int64_t)(test_random(t) % 86400000));
-    case PML_TYPE_BIGINT:
-        return test_int(random_int(t, 64));
-    case PML_TYPE_FLOAT:
-        return random_float(t, false);
-    case PML_TYPE_DOUBLE:
-        return random_float(t, true);
+    case PML_TYPE_TINYINT: return test_int(random_int(t, 8));
+    case PML_TYPE_SMALLINT: return test_int(random_int(t, 16));
+    case PML_TYPE_INT: return test_int(random_int(t, 32));
+    case PML_TYPE_DATE: return test_int((int64_t)(test_random(t) % 3000000) - 700000);
+    case PML_TYPE_TIME: return test_int((int64_t)(test_random(t) % 86400000));
+    case PML_TYPE_BIGINT: return test_int(random_int(t, 64));
+    case PML_TYPE_FLOAT: return random_float(t, false);
+    case PML_TYPE_DOUBLE: return random_float(t, true);
     case PML_TYPE_DECIMAL:
         v = test_decimal(0);
         v.dec = random_decimal(t, type->precision);
         return v;
     case PML_TYPE_TIMESTAMP:
-    case PML_TYPE_TIMESTAMP_LTZ:
-        return random_timestamp(t, type->precision);
-    default:
-        return random_bytes(t, type->kind <= PML_TYPE_VARCHAR);
+    case PML_TYPE_TIMESTAMP_LTZ: return random_timestamp(t, type->precision);
+    default: return random_bytes(t, type->kind <= PML_TYPE_VARCHAR);
     }
 }
 
@@ -186,29 +175,21 @@ static void set_fixed(uint8_t *data, const pml_type *type, const pml_value *v, i
         if (v->i != 0)
             pml_bit_set(data, at);
         break;
-    case PML_TYPE_TINYINT:
-        memcpy(data + at, &v->i, 1);
-        break;
-    case PML_TYPE_SMALLINT:
-        memcpy(data + at * 2, &v->i, 2);
-        break;
+    case PML_TYPE_TINYINT: memcpy(data + at, &v->i, 1); break;
+    case PML_TYPE_SMALLINT: memcpy(data + at * 2, &v->i, 2); break;
     case PML_TYPE_INT:
     case PML_TYPE_DATE:
     case PML_TYPE_TIME:
-    case PML_TYPE_FLOAT:
-        memcpy(data + at * 4, &v->i, 4);
-        break;
-    case PML_TYPE_DECIMAL:
-        memcpy(data + at * 16, &v->dec, 16);
-        break;
+    case PML_TYPE_FLOAT: memcpy(data + at * 4, &v->i, 4); break;
+    case PML_TYPE_DECIMAL: memcpy(data + at * 16, &v->dec, 16); break;
     case PML_TYPE_TIMESTAMP:
     case PML_TYPE_TIMESTAMP_LTZ:
-        unit = type->precision <= 3 ? v->ts.ms : type->precision <= 6 ? v->ts.ms * 1000 + v->ts.nanos / 1000 : v->ts.ms * 1000000 + v->ts.nanos;
+        unit = type->precision <= 3   ? v->ts.ms
+               : type->precision <= 6 ? v->ts.ms * 1000 + v->ts.nanos / 1000
+                                      : v->ts.ms * 1000000 + v->ts.nanos;
         memcpy(data + at * 8, &unit, 8);
         break;
-    default: /* BIGINT, DOUBLE */
-        memcpy(data + at * 8, &v->i, 8);
-        break;
+    default: /* BIGINT, DOUBLE */ memcpy(data + at * 8, &v->i, 8); break;
     }
 }
 
