@@ -15,10 +15,12 @@ typedef struct reader {
 static int pointed(pml_bytes *item, const reader *r, uint64_t slot, size_t len, pml_error *err)
 {
     size_t offset = (size_t)(slot >> 32);
-    if (offset < r->fixed || offset > r->bytes.len || len > r->bytes.len - offset)
-        return pml_error__set(err, PML_E_CORRUPT,
-                              "field %zu of a binary row points at bytes %zu to %zu of a row of %zu bytes", r->field,
-                              offset, offset + len, r->bytes.len);
+    if (offset < r->fixed || offset > r->bytes.len || len > r->bytes.len - offset) {
+        (void)pml_error__set(err, PML_E_CORRUPT,
+                             "field %zu of a binary row points at bytes %zu to %zu of a row of %zu bytes", r->field,
+                             offset, offset + len, r->bytes.len);
+        return PML_E_CORRUPT; /* said here, so that analysers see that item is set on success */
+    }
     *item = (pml_bytes){r->bytes.ptr + offset, len};
     return PML_OK;
 }
