@@ -84,8 +84,8 @@ int pml_shared__slice(struct ArrowArray *out, pml_shared *s, int64_t row, int64_
     size_t used = 0;
     *out = (struct ArrowArray){0};
     if (row < 0 || rows < 0 || row > in->length || rows > in->length - row)
-        return pml_error__set(err, PML_E_INVAL, "rows %lld to %lld were asked of a batch of %lld", (long long)row,
-                              (long long)(row + rows), (long long)in->length);
+        return pml_error__set(err, PML_E_INVAL, "%lld rows from row %lld were asked of a batch of %lld",
+                              (long long)rows, (long long)row, (long long)in->length);
     PML_TRY(pml_array__init(out, s->env, NULL, 1, (int64_t)n_columns, err));
     for (size_t i = 0; i < n_columns; i++) {
         int64_t c = columns == NULL ? (int64_t)i : columns[i];

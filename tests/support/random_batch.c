@@ -59,7 +59,7 @@ pml_field *random_fields(test_env *t, pml_arena *arena, size_t n, int depth, boo
     pml_field *fields = pml_arena__array(arena, n == 0 ? 1 : n, sizeof *fields);
     assert_non_null(fields);
     for (size_t i = 0; i < n; i++) {
-        char name[16];
+        char name[32];
         (void)snprintf(name, sizeof name, "c%zu", i);
         fields[i] = (pml_field){.id = (int32_t)i, .name = pml_arena__strdup(arena, name)};
         assert_non_null(fields[i].name);
