@@ -63,11 +63,13 @@ int pml_batch__check(const struct ArrowArray *batch, const pml_field *fields, si
 
 /* ---- column statistics, as they go into manifests ---- */
 typedef struct pml_stats_collector pml_stats_collector;
+/* Borrows fields. After a failed update the collector can only be freed. */
 int pml_stats__new(pml_stats_collector **out, pml_env *env, const pml_field *fields, size_t n, pml_error *err);
 void pml_stats__free(pml_stats_collector *s);
 int pml_stats__update(pml_stats_collector *s, const struct ArrowArray *batch, pml_error *err);
 /* Untruncated min, max and null count of column i; values borrow from the collector. Nested: unknown (null_count -1 for
-   Parquet's rule is the caller's business: here the top-level null count is exact). Columns with NaN: no min, no max. */
+   Parquet's rule is the caller's business: here the top-level null count is exact), as BLOB. Columns with NaN: no min, no
+   max. */
 void pml_stats__get(pml_column_stats *out, const pml_stats_collector *s, size_t i);
 
 /* ---- streams ---- */
