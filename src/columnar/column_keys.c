@@ -97,8 +97,17 @@ void pml_keys__load_valid(uint8_t *valid, const struct ArrowArray *a, int64_t ro
         memset(valid, 1, (size_t)n);
         return;
     }
-    for (int64_t i = 0; i < n; i++)
-        valid[i] = pml_bit_get(bits, a->offset + row + i);
+    int64_t at = a->offset + row, i = 0;
+    const uint8_t *p = bits + (at >> 3);
+    int shift = (int)(at & 7);
+    for (; i + 8 <= n; i += 8, p++) {
+        uint64_t byte = (uint8_t)(shift == 0 ? p[0] : (p[0] >> shift) | (p[1] << (8 - shift)));
+        /* Bit k of the byte to byte k: copies everywhere, one bit kept in each, which the sum carries to bit 7. */
+        uint64_t spread = (byte * 0x0101010101010101u) & 0x8040201008040201u;
+        pml_put_le64(valid + i, ((spread + 0x7F7F7F7F7F7F7F7Fu) >> 7) & 0x0101010101010101u);
+    }
+    for (; i < n; i++)
+        valid[i] = pml_bit_get(bits, at + i);
 }
 
 void pml_key__value(pml_value *out, const pml_type *t, int64_t key)

@@ -47,13 +47,19 @@ static void gather_bits(uint8_t *dst, const uint8_t *src, selection s)
         pml_bits__copy(dst, 0, src, s.start + s.base, s.n);
         return;
     }
-    for (int64_t i = 0; i < s.n; i += 8) {
-        int64_t m = s.n - i < 8 ? s.n - i : 8;
+    const int64_t *rows = s.rows;
+    int64_t i = 0;
+    for (; i + 8 <= s.n; i += 8) {
         unsigned byte = 0;
-        for (int64_t k = 0; k < m; k++)
-            byte |= (unsigned)pml_bit_get(src, s.rows[i + k] + s.base) << k;
+        for (int k = 0; k < 8; k++) /* a constant bound, so that it is unrolled */
+            byte |= (unsigned)pml_bit_get(src, rows[i + k] + s.base) << k;
         dst[i >> 3] = (uint8_t)byte;
     }
+    if (i < s.n)
+        dst[i >> 3] = 0;
+    for (; i < s.n; i++)
+        if (pml_bit_get(src, rows[i] + s.base))
+            pml_bit_set(dst, i);
 }
 
 /* s.base includes the array's own offset. */

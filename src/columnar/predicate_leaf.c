@@ -260,8 +260,12 @@ int pml_pred__eval_leaf(uint8_t *keep, const pml_pred *p, pml_env *env, const pm
         return pml_error__set(err, PML_E_INVAL, "the predicate on column %s was made for another type of the column",
                               p->name == NULL ? "?" : p->name);
     PML_RETURN_IF(eval_values(keep, &l));
-    if (bits != NULL)
-        for (int64_t i = 0; i < n; i++)
-            keep[i] = (uint8_t)(keep[i] & pml_bit_get(bits, a->offset + row + i));
+    uint8_t valid[PML_KEYS_CHUNK];
+    for (int64_t at = 0; bits != NULL && at < n; at += PML_KEYS_CHUNK) {
+        int64_t m = n - at < PML_KEYS_CHUNK ? n - at : PML_KEYS_CHUNK;
+        pml_keys__load_valid(valid, a, row + at, m);
+        for (int64_t i = 0; i < m; i++)
+            keep[at + i] &= valid[i];
+    }
     return PML_OK;
 }
