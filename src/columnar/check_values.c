@@ -9,7 +9,11 @@ enum { DAY_MS = 86400000, DECIMAL_DIGITS_MAX = 38 };
 /* Length of the well-formed UTF-8 sequence at p (RFC 3629: no overlong forms, no surrogates, at most U+10FFFF); 0: wrong. */
 static size_t utf8_sequence(const uint8_t *p, size_t left)
 {
-    size_t n = p[0] < 0x80 ? 1 : p[0] >= 0xC2 && p[0] <= 0xDF ? 2 : (p[0] & 0xF0) == 0xE0 ? 3 : p[0] >= 0xF0 && p[0] <= 0xF4 ? 4 : 0;
+    size_t n = p[0] < 0x80                    ? 1
+               : p[0] >= 0xC2 && p[0] <= 0xDF ? 2
+               : (p[0] & 0xF0) == 0xE0        ? 3
+               : p[0] >= 0xF0 && p[0] <= 0xF4 ? 4
+                                              : 0;
     if (n == 0 || n > left)
         return 0;
     for (size_t i = 1; i < n; i++)

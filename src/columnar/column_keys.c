@@ -13,14 +13,10 @@ pml_key_kind pml_key__kind(const pml_type *t)
     case PML_VALUE_INT:
     case PML_VALUE_FLOAT:
     case PML_VALUE_DOUBLE:
-    case PML_VALUE_TIMESTAMP:
-        return PML_KEY_INT64;
-    case PML_VALUE_DECIMAL:
-        return PML_KEY_INT128;
-    case PML_VALUE_BYTES:
-        return PML_KEY_TEXT;
-    case PML_VALUE_NULL:
-        break;
+    case PML_VALUE_TIMESTAMP: return PML_KEY_INT64;
+    case PML_VALUE_DECIMAL: return PML_KEY_INT128;
+    case PML_VALUE_BYTES: return PML_KEY_TEXT;
+    case PML_VALUE_NULL: break;
     }
     return PML_KEY_NONE;
 }
@@ -45,11 +41,11 @@ int64_t pml_key__nan(const pml_type *t)
 }
 
 /* memcpy: foreign buffers need not be aligned; compilers make plain loads of it. */
-#define LOAD_LOOP(ctype, convert)                                                                                                \
-    for (int64_t i = 0; i < n; i++) {                                                                                            \
-        ctype v;                                                                                                                 \
-        memcpy(&v, src + (at + i) * (int64_t)sizeof v, sizeof v);                                                                \
-        keys[i] = convert(v);                                                                                                    \
+#define LOAD_LOOP(ctype, convert)                                 \
+    for (int64_t i = 0; i < n; i++) {                             \
+        ctype v;                                                  \
+        memcpy(&v, src + (at + i) * (int64_t)sizeof v, sizeof v); \
+        keys[i] = convert(v);                                     \
     }
 
 void pml_keys__load(int64_t *keys, const pml_type *t, const struct ArrowArray *a, int64_t row, int64_t n)
@@ -70,18 +66,10 @@ void pml_keys__load(int64_t *keys, const pml_type *t, const struct ArrowArray *a
         return;
     }
     switch (pml_layout__width(t)) {
-    case 1:
-        LOAD_LOOP(int8_t, )
-        break;
-    case 2:
-        LOAD_LOOP(int16_t, )
-        break;
-    case 4:
-        LOAD_LOOP(int32_t, )
-        break;
-    default:
-        LOAD_LOOP(int64_t, )
-        break;
+    case 1: LOAD_LOOP(int8_t, ) break;
+    case 2: LOAD_LOOP(int16_t, ) break;
+    case 4: LOAD_LOOP(int32_t, ) break;
+    default: LOAD_LOOP(int64_t, ) break;
     }
 }
 

@@ -51,7 +51,8 @@ void pml_stats__free(pml_stats_collector *s)
 }
 
 /* Null rows take the place of a neutral key, so that the loop has no branch. */
-static void update_keys64(column_state *c, const pml_type *t, const struct ArrowArray *a, int64_t row, int64_t n, bool nulls)
+static void update_keys64(column_state *c, const pml_type *t, const struct ArrowArray *a, int64_t row, int64_t n,
+                          bool nulls)
 {
     int64_t keys[PML_KEYS_CHUNK], min = c->seen ? c->min64 : INT64_MAX, max = c->seen ? c->max64 : INT64_MIN;
     uint8_t valid[PML_KEYS_CHUNK];
@@ -139,7 +140,8 @@ static int update_texts(column_state *c, const struct ArrowArray *a, int64_t row
     return new_max ? replace_text(&c->max, max, err) : PML_OK;
 }
 
-static int update_column(column_state *c, const pml_type *t, const struct ArrowArray *a, int64_t row, int64_t n, pml_error *err)
+static int update_column(column_state *c, const pml_type *t, const struct ArrowArray *a, int64_t row, int64_t n,
+                         pml_error *err)
 {
     int rc = PML_OK;
     const uint8_t *bits = pml_array__validity(a);
@@ -148,18 +150,13 @@ static int update_column(column_state *c, const pml_type *t, const struct ArrowA
     if (nulls == n)
         return PML_OK;
     switch (pml_key__kind(t)) {
-    case PML_KEY_INT64:
-        update_keys64(c, t, a, row, n, nulls > 0);
-        break;
-    case PML_KEY_INT128:
-        update_keys128(c, a, row, n);
-        break;
+    case PML_KEY_INT64: update_keys64(c, t, a, row, n, nulls > 0); break;
+    case PML_KEY_INT128: update_keys128(c, a, row, n); break;
     case PML_KEY_TEXT:
         if (t->kind != PML_TYPE_BLOB)
             rc = update_texts(c, a, row, n, err);
         break;
-    case PML_KEY_NONE:
-        break;
+    case PML_KEY_NONE: break;
     }
     c->seen = true;
     return rc;
@@ -172,7 +169,8 @@ int pml_stats__update(pml_stats_collector *s, const struct ArrowArray *batch, pm
         return pml_error__set(err, PML_E_INVAL, "a batch of %lld columns was given to statistics of %zu",
                               (long long)batch->n_children, s->n);
     for (size_t i = 0; i < s->n; i++)
-        PML_TRY(update_column(&s->columns[i], &s->fields[i].type, batch->children[i], batch->offset, batch->length, err));
+        PML_TRY(
+            update_column(&s->columns[i], &s->fields[i].type, batch->children[i], batch->offset, batch->length, err));
 out:
     return rc;
 }
@@ -197,7 +195,6 @@ void pml_stats__get(pml_column_stats *out, const pml_stats_collector *s, size_t 
         out->min = (pml_value){.kind = PML_VALUE_BYTES, .bytes = {c->min.data, c->min.len}};
         out->max = (pml_value){.kind = PML_VALUE_BYTES, .bytes = {c->max.data, c->max.len}};
         break;
-    case PML_KEY_NONE:
-        break;
+    case PML_KEY_NONE: break;
     }
 }
