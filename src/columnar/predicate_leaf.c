@@ -160,6 +160,20 @@ static int compare_texts(const void *a, const void *b)
     return pml_bytes_compare(*(const pml_bytes *)a, *(const pml_bytes *)b);
 }
 
+static bool text_in_set(pml_bytes v, const pml_bytes *set, size_t n_set)
+{
+    size_t lo = 0;
+    if (n_set <= IN_LINEAR_MAX) {
+        for (size_t k = 0; k < n_set; k++)
+            if (pml_bytes_equal(v, set[k]))
+                return true;
+        return false;
+    }
+    for (size_t len = n_set; len > 1; len -= len / 2)
+        lo += pml_bytes_compare(set[lo + len / 2], v) <= 0 ? len / 2 : 0;
+    return pml_bytes_equal(set[lo], v);
+}
+
 static int eval_text_set(uint8_t *keep, const leaf *l)
 {
     uint8_t negate = l->p->op == PML_PRED_NOT_IN;
@@ -174,8 +188,7 @@ static int eval_text_set(uint8_t *keep, const leaf *l)
         qsort(set, n_set, sizeof *set, compare_texts);
     for (int64_t i = 0; i < l->n; i++) {
         pml_bytes v = pml_text_at(l->a, l->row + i);
-        bool found = n_set > 0 && bsearch(&v, set, n_set, sizeof *set, compare_texts) != NULL;
-        keep[i] = (uint8_t)(found ^ negate);
+        keep[i] = (uint8_t)(text_in_set(v, set, n_set) ^ negate);
     }
     pml_env__free(l->env, set);
     return PML_OK;
