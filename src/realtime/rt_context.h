@@ -60,7 +60,7 @@ typedef struct rt_pb {
     char name[PML_PB_NAME_BYTES];
     int32_t total_buckets;
     atomic_int state; /* rt_pb_state */
-    uint8_t lineage[16];
+    pml_lineage lineage; /* known from the start: the table's or a fresh one */
     const pml_rt_store_vtbl *vt;
     void *store;
 
@@ -81,7 +81,8 @@ typedef struct rt_pb {
 } rt_pb;
 
 struct pml_rt_context {
-    atomic_int refs;
+    atomic_int refs;   /* handles of callers, writer, entries, scans, pins, streams */
+    atomic_int owners; /* handles of callers only: the last one closes */
     pml_env *env;
     pid_t pid;
     pml_arena arena; /* options */
@@ -90,9 +91,9 @@ struct pml_rt_context {
     const pml_rt_plugin *plugin; /* chosen at bind */
     void *backend;
     pml_rt_host_services *host;
-    pml_effective_cache *effective_cache; /* under progress_mu? no: it has its own lock */
+    pml_effective_cache effective_cache; /* has its own lock */
 
-    atomic_bool closed, poisoned;
+    atomic_bool closed, poisoned, poisoning;
     char poison_reason[256]; /* written once, before poisoned is set */
     _Atomic(pml_rt_writer *) writer;
     _Atomic(struct rt_flight *) flight; /* the prepare in flight */
@@ -103,6 +104,8 @@ struct pml_rt_context {
     pml_option *all_options;   /* table options and overrides, for stores */
     size_t n_all_options;
     pml_map pbs; /* encoded key -> rt_pb */
+    size_t n_transport; /* the transport schema (11.1): offset column, then the table's columns */
+    const pml_field *transport;
 
     pml_mutex progress_mu; /* guards what follows */
     int64_t advanced_id;   /* -1: none */
@@ -112,24 +115,30 @@ struct pml_rt_context {
 
     /* metrics (21) */
     atomic_llong open_views, write_rows, write_batches, rejected_batches, seals, prepares, prepare_failures, commits,
-        commit_retries, commit_idempotent_hits, advances, reclaimed_rows, plans, plan_retries, dropped_views;
+        commit_retries, commit_idempotent_hits, advances, reclaimed_rows, plans, plan_retries, dropped_views,
+        uncommitted_rows;
     atomic_llong write_ns_sum, write_ns_max, prepare_ns_sum, prepare_ns_max, plan_ns_sum, plan_ns_max;
 };
 
+void pml_rt_context__acquire(pml_rt_context *c);
+void pml_rt_context__release(pml_rt_context *c); /* of references that are not callers' handles */
 /* Every entry point: same process, not poisoned; open unless `closing` is fine. */
 int pml_rt_context__check(pml_rt_context *c, pml_error *err);
 /* Binds the context to the table at first use; another table, or a table that does not allow real-time: an error by name. */
 int pml_rt_context__bind(pml_rt_context *c, pml_table *t, pml_error *err);
 /* A broken invariant or a failed PB: everything but existing readers must be made anew. Returns PML_E_RECREATE. */
 int pml_rt_context__poison(pml_rt_context *c, pml_error *err, const char *format, ...) PML_PRINTF(3, 4);
+/* Effective progress of a snapshot (NULL: the latest) under this context's options. Returns owned. */
+int pml_rt_context__effective(pml_effective **out, pml_rt_context *c, const pml_snapshot *snapshot, pml_error *err);
 void pml_rt_context__metric_time(atomic_llong *sum, atomic_llong *max, int64_t ns);
 
 /* ---- PBs (rt_pbs.c) ---- */
 /* Existing entry or NULL; a reference is taken. */
 rt_pb *pml_rt_pb__find(pml_rt_context *c, const pml_pb_key *key);
 /* The entry, made when absent: opens the store at the committed end of `progress`. A reference is taken. */
-int pml_rt_pb__get(rt_pb **out, pml_rt_context *c, const pml_pb_key *key, const pml_progress *progress, int64_t first_sequence,
+int pml_rt_pb__get(rt_pb **out, pml_rt_context *c, const pml_pb_key *key, const pml_effective *progress, int64_t first_sequence,
                    pml_error *err);
+void pml_rt_pb__acquire(rt_pb *pb);
 void pml_rt_pb__release(rt_pb *pb);
 /* All entries, ordered by key; a reference is taken of each. Free the array with pml_env__free. */
 int pml_rt_pb__list(rt_pb ***out, size_t *n, pml_rt_context *c, pml_error *err);
