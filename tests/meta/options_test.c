@@ -43,7 +43,8 @@ static pml_table_schema *table(const char *options, const char *more)
     pml_table_schema *s;
     char text[1024];
     (void)snprintf(text, sizeof text,
-                   "{\"fields\":[{\"name\":\"a\",\"type\":\"INT\"},{\"name\":\"b\",\"type\":\"STRING\"},{\"name\":\"c\",\"type\":\"DOUBLE\"},"
+                   "{\"fields\":[{\"name\":\"a\",\"type\":\"INT\"},{\"name\":\"b\",\"type\":\"STRING\"},{\"name\":"
+                   "\"c\",\"type\":\"DOUBLE\"},"
                    "{\"name\":\"d\",\"type\":\"ARRAY<INT>\"}],\"options\":{%s}%s}",
                    options, more);
     must_ok(pml_table_schema__parse_request(&s, t->env, test_text(text), &err), &err);
@@ -91,7 +92,8 @@ static bool same_value(const pml_option_rule *r, const char *ours, const char *j
     if (r->kind == PML_OPTION_DURATION && strcmp(java, "PT0.01S") == 0)
         java = "10 ms"; /* fractions are not for our parser */
     if (r->kind == PML_OPTION_DURATION)
-        return pml_number__duration_ms(&a, ours, strlen(ours)) && pml_number__duration_ms(&b, java, strlen(java)) && a == b;
+        return pml_number__duration_ms(&a, ours, strlen(ours)) && pml_number__duration_ms(&b, java, strlen(java)) &&
+               a == b;
     return false;
 }
 
@@ -185,7 +187,8 @@ static void unsupported_features_are_named(void **state)
 {
     (void)state;
     must_need("\"bucket\":\"1\"", ",\"primaryKeys\":[\"a\"]", false, "needs primary-key, merge-engine:deduplicate");
-    must_need("\"merge-engine\":\"first-row\"", ",\"primaryKeys\":[\"a\"]", false, "needs primary-key, merge-engine:first-row");
+    must_need("\"merge-engine\":\"first-row\"", ",\"primaryKeys\":[\"a\"]", false,
+              "needs primary-key, merge-engine:first-row");
     must_need("\"file.format\":\"ORC\"", "", false, "needs format:orc: option file.format of db.t is 'ORC'");
     must_need("\"deletion-vectors.enabled\":\"true\"", "", false, "needs deletion-vectors");
     must_need("\"row-tracking.enabled\":\"TRUE\"", "", false, "needs row-tracking");
@@ -193,7 +196,8 @@ static void unsupported_features_are_named(void **state)
     must_need("\"manifest.format\":\"orc\"", "", false, "needs manifest-format:orc");
     must_need("\"query-auth.enabled\":\"true\"", "", false, "needs query-auth");
     must_need("\"type\":\"format-table\"", "", false, "needs table-type:format-table");
-    must_need("\"bucket\":\"2\",\"bucket-key\":\"a\",\"bucket-function.type\":\"hive\"", "", false, "needs bucket-function:hive");
+    must_need("\"bucket\":\"2\",\"bucket-key\":\"a\",\"bucket-function.type\":\"hive\"", "", false,
+              "needs bucket-function:hive");
     must_need("\"scan.fallback-branch\":\"x\"", "", false, "needs scan.fallback-branch");
     must_need("\"chain-table.enabled\":\"true\"", "", false, "needs chain-table");
     must_need("", ",\"partitionKeys\":[\"c\"]", true, "needs partition-type:DOUBLE");
@@ -204,7 +208,8 @@ static void unsupported_features_are_named(void **state)
 static void features_that_only_writing_needs_do_not_stop_a_reader(void **state)
 {
     (void)state;
-    static const char *const options[] = {"\"data-file.external-paths\":\"s3://x\"", "\"commit.strict-mode.last-safe-snapshot\":\"3\"", ""};
+    static const char *const options[] = {"\"data-file.external-paths\":\"s3://x\"",
+                                          "\"commit.strict-mode.last-safe-snapshot\":\"3\"", ""};
     for (size_t i = 0; i < 3; i++) {
         pml_table_schema *s = table(options[i], i == 2 ? ",\"partitionKeys\":[\"c\"]" : "");
         must_ok(pml_table_options__check_supported(s, NULL, 0, false, "t", &err), &err);
@@ -265,15 +270,21 @@ static void options_have_the_defaults_of_java(void **state)
 static void options_of_the_table_and_overrides_are_taken(void **state)
 {
     (void)state;
-    const pml_option over[] = {{"target-file-size", "1 mb"},          {"scan.snapshot-id", "9223372036854775807"},
-                               {"realtime.verify.commit", "RANGE"},   {"realtime.validate-input", "full"},
-                               {"realtime.store", "fluss"},           {"realtime.offset-mode", "external"},
-                               {"realtime.foreign-overwrite", "reset"}, {"target-file-size", "2 mb"}};
+    const pml_option over[] = {{"target-file-size", "1 mb"},
+                               {"scan.snapshot-id", "9223372036854775807"},
+                               {"realtime.verify.commit", "RANGE"},
+                               {"realtime.validate-input", "full"},
+                               {"realtime.store", "fluss"},
+                               {"realtime.offset-mode", "external"},
+                               {"realtime.foreign-overwrite", "reset"},
+                               {"target-file-size", "2 mb"}};
     pml_table_options o;
-    pml_table_schema *s = table("\"bucket\":\"4\",\"bucket-key\":\"a\",\"bucket-function.type\":\"mod\",\"target-file-size\":\"8 kb\","
-                                "\"file.compression\":\"LZ4\",\"parquet.compression.codec.zstd.level\":\"7\",\"file.block-size\":\"16 kb\","
-                                "\"manifest.compression\":\"snappy\",\"data-file.path-directory\":\"data\",\"parquet.page.size\":\"2048\","
-                                "\"commit.timeout\":\"5 s\"", "");
+    pml_table_schema *s = table(
+        "\"bucket\":\"4\",\"bucket-key\":\"a\",\"bucket-function.type\":\"mod\",\"target-file-size\":\"8 kb\","
+        "\"file.compression\":\"LZ4\",\"parquet.compression.codec.zstd.level\":\"7\",\"file.block-size\":\"16 kb\","
+        "\"manifest.compression\":\"snappy\",\"data-file.path-directory\":\"data\",\"parquet.page.size\":\"2048\","
+        "\"commit.timeout\":\"5 s\"",
+        "");
     must_ok(pml_table_options__parse(&o, s, over, 8, true, "t", &err), &err);
     assert_int_equal(o.bucket, 4);
     assert_int_equal(o.bucket_function, PML_BUCKET_FUNCTION_MOD);
@@ -310,7 +321,8 @@ static void must_refuse_override(const char *key, const char *value, int code, c
 static void option_value_that_is_wrong_is_named_with_option_and_table(void **state)
 {
     (void)state;
-    must_refuse_override("target-file-size", "much", PML_E_INVAL, "option target-file-size of db.t is 'much', expected a size");
+    must_refuse_override("target-file-size", "much", PML_E_INVAL,
+                         "option target-file-size of db.t is 'much', expected a size");
     must_refuse_override("target-file-size", "0", PML_E_INVAL, "too small");
     must_refuse_override("commit.timeout", "soon", PML_E_INVAL, "expected a duration");
     must_refuse_override("write-only", "yes", PML_E_INVAL, "expected true or false");
@@ -320,6 +332,11 @@ static void option_value_that_is_wrong_is_named_with_option_and_table(void **sta
     must_refuse_override("realtime.verify.commit", "maybe", PML_E_INVAL, "expected hash|exact|range|off");
     must_refuse_override("realtime.offset-mode", "odd", PML_E_INVAL, "expected assigned|external");
     must_refuse_override("scan.snapshot-id", "-1", PML_E_INVAL, "too small");
+    must_refuse_override("data-file.prefix", "a/b", PML_E_INVAL, "must not contain");
+    must_refuse_override("data-file.path-directory", "../x", PML_E_INVAL, "below the table");
+    must_refuse_override("data-file.path-directory", "x/..", PML_E_INVAL, "below the table");
+    must_refuse_override("data-file.path-directory", "/x", PML_E_INVAL, "below the table");
+    must_refuse_override("branch", "../../y", PML_E_INVAL, "not the name of a branch");
 }
 
 static void scan_options_that_are_not_honoured_are_refused_by_name(void **state)
@@ -353,7 +370,8 @@ static void scan_mode_agrees_with_the_snapshot_id(void **state)
 static void value_that_only_writing_needs_does_not_stop_a_reader(void **state)
 {
     (void)state;
-    const pml_option over[] = {{"file.compression", "lzo"}, {"target-file-size", "much"}, {"metadata.stats-mode", "odd"}};
+    const pml_option over[] = {
+        {"file.compression", "lzo"}, {"target-file-size", "much"}, {"metadata.stats-mode", "odd"}};
     for (size_t i = 0; i < 3; i++) {
         pml_table_options o;
         pml_table_schema *s = table("", "");
@@ -377,7 +395,9 @@ static void must_have_mode(const pml_table_schema *s, size_t column, pml_stats_m
 static void stats_mode_is_that_of_the_column_or_the_table(void **state)
 {
     (void)state;
-    pml_table_schema *s = table("\"metadata.stats-keep-first-n-columns\":\"2\",\"fields.a.stats-mode\":\"full\",\"fields.d.stats-mode\":\"COUNTS\"", "");
+    pml_table_schema *s = table("\"metadata.stats-keep-first-n-columns\":\"2\",\"fields.a.stats-mode\":\"full\","
+                                "\"fields.d.stats-mode\":\"COUNTS\"",
+                                "");
     must_have_mode(s, 0, PML_STATS_FULL, 0);
     must_have_mode(s, 1, PML_STATS_TRUNCATE, 16);
     must_have_mode(s, 2, PML_STATS_NONE, 0);
@@ -391,7 +411,8 @@ static void stats_mode_is_that_of_the_column_or_the_table(void **state)
 static void stats_mode_that_is_wrong_is_refused_before_anything_is_written(void **state)
 {
     (void)state;
-    static const char *const bad[] = {"truncate", "truncate()", "truncate(0)", "truncate(x)", "truncate(4", "truncate(99999999999)", "some"};
+    static const char *const bad[] = {
+        "truncate", "truncate()", "truncate(0)", "truncate(x)", "truncate(4", "truncate(99999999999)", "some"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         const pml_option over = {"metadata.stats-mode", bad[i]};
         pml_table_options o;
