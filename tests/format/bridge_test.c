@@ -2,6 +2,7 @@
 /* Parquet through the bridge: what is written reads back equal, and nothing that goes wrong goes wrong silently. */
 #include "support/test_bridge.h"
 
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,6 +129,37 @@ static void parquet_small_row_groups_and_pages_read_back_equal(void **state)
     o.page_bytes = 100;
     o.write_batch_rows = 64;
     round_trip(nested_schema(), 20000, &o);
+}
+
+/* Chunks this large are read through a window. */
+static void parquet_large_column_chunks_read_back_equal_in_little_memory(void **state)
+{
+    (void)state;
+    enum { ROWS = 600000 };
+    pml_error err = PML_ERROR_INIT;
+    struct ArrowArrayStream stream;
+    struct ArrowArray array;
+    struct ArrowSchema field = FIELD("l", "x", 0, false);
+    struct ArrowSchema schema = test_struct(1, &field);
+    pml_bridge_write_options o = test_write_options;
+    o.compression = "none";
+    o.dictionary = 0;
+    test_env seed = {.random_state = test_seed()};
+    struct ArrowArray kept = test_random_array(&seed, &schema, ROWS);
+    seed.random_state = test_seed();
+    array = test_random_array(&seed, &schema, ROWS);
+    test_file f = {0};
+    must_ok(test_parquet_write(&f, b, &schema, &array, &o, &err), &err);
+    must_ok(test_parquet_stream(&stream, b, &f, NULL, 0, &test_read_options, &err), &err);
+    assert_int_equal(stream.get_next(&stream, &array), 0);
+    assert_in_range(f.charged, 1, f.len / 2);
+    array.release(&array);
+    stream.release(&stream);
+    must_ok(test_parquet_stream(&stream, b, &f, NULL, 0, &test_read_options, &err), &err);
+    test_stream_equals(b, &stream, &schema, &kept);
+    kept.release(&kept);
+    schema.release(&schema);
+    test_file_free(&f);
 }
 
 static void parquet_without_rows_reads_back_empty(void **state)
@@ -577,6 +609,14 @@ static void bridge_is_the_same_table_every_time(void **state)
     assert_string_equal(b->arrow_version_built, b->arrow_version_loaded);
 }
 
+static void bridge_lends_its_symbols_to_nobody(void **state)
+{
+    (void)state;
+    assert_null(dlsym(RTLD_DEFAULT, PML_BRIDGE_SYMBOL));
+    /* arrow::default_memory_pool() */
+    assert_null(dlsym(RTLD_DEFAULT, "_ZN5arrow19default_memory_poolEv"));
+}
+
 static void bridge_named_by_a_wrong_path_is_unsupported(void **state)
 {
     (void)state;
@@ -615,6 +655,7 @@ int main(void)
         cmocka_unit_test(parquet_every_nested_type_reads_back_equal),
         cmocka_unit_test(parquet_every_compression_reads_back_equal),
         cmocka_unit_test(parquet_small_row_groups_and_pages_read_back_equal),
+        cmocka_unit_test(parquet_large_column_chunks_read_back_equal_in_little_memory),
         cmocka_unit_test(parquet_without_rows_reads_back_empty),
         cmocka_unit_test(parquet_row_groups_end_near_their_size),
         cmocka_unit_test(parquet_schema_is_the_one_written_with_field_ids),
@@ -632,6 +673,7 @@ int main(void)
         cmocka_unit_test(parquet_mutants_give_errors_or_valid_arrays),
         cmocka_unit_test(array_outlives_reader_stream_and_environment),
         cmocka_unit_test(bridge_is_the_same_table_every_time),
+        cmocka_unit_test(bridge_lends_its_symbols_to_nobody),
         cmocka_unit_test(bridge_named_by_a_wrong_path_is_unsupported),
         cmocka_unit_test(bridge_get_without_memory_fails_and_recovers),
     };
