@@ -60,7 +60,7 @@ static int bridge_open(const pml_bridge **out, const char *path, pml_error *err)
 static int bridge_find(char **out, pml_env *env, pml_error *err)
 {
     Dl_info info;
-    const char *given = getenv("PAIMONLIVE_BRIDGE");
+    const char *given = secure_getenv("PAIMONLIVE_BRIDGE");
     char *path = NULL;
     *out = NULL;
     if (given != NULL && given[0] != '\0') {

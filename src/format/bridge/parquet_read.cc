@@ -133,6 +133,7 @@ arrow::Result<std::shared_ptr<arrow::RecordBatch>> ParquetSource::next_native()
             batch = arrow::RecordBatch::Make(native_, want, arrow::ArrayVector{});
         return batch;
     }
+    shared_->input->forget_error(); /* that of another stream, if any */
     ARROW_RETURN_NOT_OK(int96_check_until(rows_ + want));
     ARROW_RETURN_NOT_OK(batches_->ReadNext(&batch));
     if (batch == nullptr && left > 0)
