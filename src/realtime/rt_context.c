@@ -181,8 +181,10 @@ static int bind_locked(pml_rt_context *c, pml_table *t, pml_error *err)
 {
     const pml_rt_plugin *plugin = c->plugin;
     PML_RETURN_IF(bind_options(c, t, err));
-    PML_RETURN_IF(pml_rt_layout__create(&c->transport, &c->n_transport, &c->arena, t->schema->fields, t->schema->n_fields, t->path, err));
-    PML_RETURN_IF(pml_rt_host__set_schema(c->host, t->schema->id, c->transport, c->n_transport, err));
+    PML_RETURN_IF(pml_rt_host__add_schema(c->host, PML_RT_MODE_APPEND, t->schema->id, t->schema->fields, t->schema->n_fields, err));
+    const pml_rt_layout *layout = pml_rt_host__layout(c->host, t->schema->id);
+    c->transport = layout->fields;
+    c->n_transport = layout->n_fields;
     if (plugin == NULL)
         PML_RETURN_IF(pml_rt_plugin__find(&plugin, c->env, c->options.rt_store, err));
     if ((plugin->caps & PML_RT_CAP_MODE_APPEND) == 0)

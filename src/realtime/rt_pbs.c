@@ -67,7 +67,7 @@ static int backend_get(pml_rt_context *c, pml_error *err)
     if (c->backend != NULL)
         return PML_OK;
     void *backend = NULL;
-    int rc = c->plugin->open(&backend, pml_rt_host__interface(c->host), 0, NULL, err);
+    int rc = c->plugin->open(&backend, pml_rt_host__services(c->host), 0, NULL, err);
     if (rc != PML_OK)
         return pml_rt_stream__plugin_code(rc, err, "open", c->plugin->name);
     c->backend = backend;
@@ -107,7 +107,7 @@ static int store_open(rt_pb *pb, int64_t committed_end, pml_error *err)
     pml_rt_store_params p = {
         .struct_size = sizeof p,
         .mode = PML_RT_MODE_APPEND,
-        .host = pml_rt_host__interface(c->host),
+        .host = pml_rt_host__services(c->host),
         .schema = &schema,
         .schema_id = s->id,
         .table_path = str_of(c->table->path),
@@ -188,6 +188,15 @@ static rt_pb *find_encoded(pml_rt_context *c, const pml_buf *key)
     if (pb != NULL)
         pml_rt_pb__acquire(pb);
     pml_rwlock__unlock(&c->registry);
+    return pb;
+}
+
+rt_pb *pml_rt_pb__find(pml_rt_context *c, const pml_pb_key *key)
+{
+    pml_buf encoded;
+    pml_buf__init(&encoded, c->env, PML_BINARY_ROW_MAX);
+    rt_pb *pb = pml_pb_key__encode(&encoded, key) == PML_OK ? find_encoded(c, &encoded) : NULL;
+    pml_buf__clear(&encoded);
     return pb;
 }
 
