@@ -67,6 +67,7 @@ public:
 private:
     arrow::Status int96_check_until(int64_t row);
     arrow::Result<std::shared_ptr<arrow::RecordBatch>> next_native();
+    arrow::Status status_explained(arrow::Status status) const;
     arrow::Status validate(const arrow::RecordBatch &batch) const;
 
     std::shared_ptr<Reader> shared_;
@@ -122,6 +123,15 @@ arrow::Status ParquetSource::validate(const arrow::RecordBatch &batch) const
     return shared_->options.validate == PML_BRIDGE_VALIDATE_BASIC ? batch.Validate() : arrow::Status::OK();
 }
 
+/* Flat text beyond 2 GiB comes in smaller batches; below a list or struct Arrow gives up with words that help nobody. */
+arrow::Status ParquetSource::status_explained(arrow::Status status) const
+{
+    if (!status.IsNotImplemented() || status.message().find("chunked array") == std::string::npos)
+        return status;
+    return arrow::Status::CapacityError("a nested column has more than 2 GiB of text in a batch of ", shared_->options.batch_rows,
+                                        " rows: read fewer rows at a time");
+}
+
 arrow::Result<std::shared_ptr<arrow::RecordBatch>> ParquetSource::next_native()
 {
     std::shared_ptr<arrow::RecordBatch> batch;
@@ -135,7 +145,7 @@ arrow::Result<std::shared_ptr<arrow::RecordBatch>> ParquetSource::next_native()
     }
     shared_->input->forget_error(); /* that of another stream, if any */
     ARROW_RETURN_NOT_OK(int96_check_until(rows_ + want));
-    ARROW_RETURN_NOT_OK(batches_->ReadNext(&batch));
+    ARROW_RETURN_NOT_OK(status_explained(batches_->ReadNext(&batch)));
     if (batch == nullptr && left > 0)
         return arrow::Status::Invalid("the columns end after ", rows_, " of ", rows_all_, " rows");
     if (batch != nullptr && batch->num_rows() > left)
