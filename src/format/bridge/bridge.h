@@ -128,8 +128,9 @@ typedef struct pml_bridge {
     /* CSV. Columns and types from schema (borrowed), an Arrow struct; output in exactly that schema. */
     int (*csv_open)(struct ArrowArrayStream *out, const pml_bridge_input *input, const pml_bridge_memory *memory,
                     const struct ArrowSchema *schema, const pml_bridge_csv_options *options, pml_error *err);
-    /* Converts a batch of one Arrow schema to another by column name (casts that lose nothing; missing columns become null):
-       for Parquet files of other makers. array is moved on any return. */
+    /* Converts a batch of one Arrow schema to another by column name (casts that lose nothing; missing columns become null;
+       a timestamp's zone is a label, at any depth; a list whose items all have n elements becomes a vector): for Parquet
+       files of other makers. A value that does not fit is PML_E_INVAL. array is moved on any return. */
     int (*cast)(struct ArrowArray *out, struct ArrowArray *array, const struct ArrowSchema *from, const struct ArrowSchema *to,
                 const pml_bridge_memory *memory, pml_error *err);
 
