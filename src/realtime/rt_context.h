@@ -97,7 +97,8 @@ struct pml_rt_context {
     atomic_bool dropped_rows; /* an aborted writer dropped rows: no further writer on this context */
     char poison_reason[256]; /* written once, before poisoned is set */
     _Atomic(pml_rt_writer *) writer;
-    _Atomic(struct rt_flight *) flight; /* the prepare in flight */
+    pml_mutex flight_mu;      /* guards flight; nothing is called under it */
+    struct rt_flight *flight; /* the prepare in flight, NULL: none */
 
     pml_rwlock registry; /* guards table (once set it stays), pbs */
     pml_table *table;
@@ -193,5 +194,7 @@ typedef struct rt_flight {
 /* Marks entries; the flight ends when all of its entries are resolved. */
 void pml_rt_entry__resolve(pml_rt_entry *e, bool committed);
 void pml_rt_entry__release(pml_rt_entry *e);
+/* The last caller's handle is gone: nobody will resolve the flight, which would keep the context alive for ever. */
+void pml_rt_context__drop_flight(pml_rt_context *c);
 
 #endif

@@ -76,21 +76,24 @@ void pml_rt_entry__resolve(pml_rt_entry *e, bool committed)
     pml_rt_pb__mark(e->pb, e->cover, committed ? RT_SEGMENT_COMMITTED : RT_SEGMENT_SEALED);
     if (committed)
         (void)atomic_fetch_sub(&c->uncommitted_rows, e->rows);
-    rt_flight *f = atomic_load(&c->flight);
-    if (f == NULL)
-        return;
-    for (size_t i = 0; i < f->n; i++)
+    pml_mutex__lock(&c->flight_mu);
+    rt_flight *f = c->flight;
+    for (size_t i = 0; f != NULL && i < f->n; i++)
         if (atomic_load(&f->entries[i]->resolved) == 0)
-            return;
-    /* Two threads may resolve the last two entries at once: one of them takes the flight down. The references of the caller
-       keep e and the context alive. */
-    if (atomic_compare_exchange_strong(&c->flight, &f, NULL))
-        flight_free(c->env, f);
+            f = NULL;
+    if (f != NULL)
+        c->flight = NULL;
+    pml_mutex__unlock(&c->flight_mu);
+    flight_free(c->env, f); /* the references of the caller keep e and the context alive */
 }
 
 void pml_rt_context__drop_flight(pml_rt_context *c)
 {
-    flight_free(c->env, atomic_exchange(&c->flight, NULL));
+    pml_mutex__lock(&c->flight_mu);
+    rt_flight *f = c->flight;
+    c->flight = NULL;
+    pml_mutex__unlock(&c->flight_mu);
+    flight_free(c->env, f);
 }
 
 /* ---- prepare ---- */
@@ -145,11 +148,15 @@ static void roll_back(rt_flight *f)
     }
 }
 
-/* Publishes the flight, or gives back E_BUSY when there is one. */
+/* Publishes the flight (NULL: only looks whether it could), or PML_E_BUSY when there is one. */
 static int take_off(pml_rt_context *c, rt_flight *f, pml_error *err)
 {
-    rt_flight *none = NULL;
-    if (atomic_compare_exchange_strong(&c->flight, &none, f))
+    pml_mutex__lock(&c->flight_mu);
+    bool free_slot = c->flight == NULL;
+    if (free_slot && f != NULL)
+        c->flight = f;
+    pml_mutex__unlock(&c->flight_mu);
+    if (free_slot)
         return PML_OK;
     return pml_error__set(err, PML_E_BUSY, "a prepare is in flight already: commit it, or abort it with pml_rt_progress_abort");
 }
@@ -162,8 +169,7 @@ static int prepare(pml_rt_prepared **out, pml_rt_writer *w, int64_t identifier, 
     rt_flight *f = NULL;
     pml_rt_prepared *p = NULL;
     int rc;
-    if (atomic_load(&c->flight) != NULL)
-        return take_off(c, NULL, err);
+    PML_RETURN_IF(take_off(c, NULL, err));
     PML_RETURN_IF(pml_rt_pb__list(&pbs, &n, c, err));
     rc = prepared_new(&p, &f, w->env, n);
     if (rc != PML_OK) {
