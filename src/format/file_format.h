@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Data files by format: one way in, one way out, batches in the canonical Arrow form of the wanted fields. Which code serves a
+ * format is decided here by its name; today that is Parquet through the bridge. PML_E_UNSUPPORTED "needs format:<f>" for others.
+ */
+#ifndef PML_FORMAT_FILE_FORMAT_H
+#define PML_FORMAT_FILE_FORMAT_H
+
+#include "columnar/batch.h"
+
+typedef struct pml_format_read {
+    const pml_field *fields; /* wanted, in this order; matched to the file by name, missing ones read as null */
+    size_t n_fields;
+    const pml_pred *predicate; /* skips parts of the file by their statistics; never exact. NULL: none */
+    int64_t batch_rows;
+    bool validate_full;
+} pml_format_read;
+
+/* Opens `path` and streams its rows. n_fields may be 0: batches then only carry lengths. The stream owns the file. */
+int pml_format__open(struct ArrowArrayStream *out, pml_env *env, const char *format, const char *path,
+                     const pml_format_read *request, pml_error *err);
+
+typedef struct pml_format_write_options {
+    const char *compression;
+    int32_t zstd_level;
+    bool dictionary;
+    int64_t block_bytes, page_bytes;
+} pml_format_write_options;
+
+typedef struct pml_format_writer pml_format_writer;
+/* Makes a new file. Its directory is made when missing. */
+int pml_format__create(pml_format_writer **out, pml_env *env, const char *format, const char *path, const pml_field *fields,
+                       size_t n_fields, const pml_format_write_options *options, pml_error *err);
+/* The array is moved on any return. */
+int pml_format_writer__write(pml_format_writer *w, struct ArrowArray *array, pml_error *err);
+int64_t pml_format_writer__size(const pml_format_writer *w); /* written and buffered, roughly: for rolling */
+/* Ends the file; sync makes it durable. The writer must still be freed. */
+int pml_format_writer__finish(pml_format_writer *w, bool sync, int64_t *size_bytes, pml_error *err);
+/* Before a successful finish this removes the file. */
+void pml_format_writer__free(pml_format_writer *w);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a plan needs of uncommitted rows. The real-time layer stands above the table layer, so it comes in through this table of
+ * functions: plan.c calls it at the right moments and knows nothing of contexts, stores or offsets.
+ *
+ *   pin      before the snapshot is chosen (I8): takes an immutable view of every matching partition-bucket
+ *   resolve  with the chosen snapshot: drops views that are dead or all on disk, checks that none leaves a gap
+ *   part     what is left: one memory part per partition-bucket
+ *   open     rows of one part, in the stored columns of the request
+ */
+#ifndef PML_TABLE_MEMORY_SOURCE_H
+#define PML_TABLE_MEMORY_SOURCE_H
+
+#include "table/table.h"
+
+typedef struct pml_memory_part {
+    pml_bytes partition; /* counted row bytes, borrowed from the pins */
+    int32_t bucket, total_buckets;
+    int64_t rows; /* visible ones */
+} pml_memory_part;
+
+typedef struct pml_memory_read {
+    const pml_field *fields; /* wanted columns */
+    size_t n_fields;
+    const pml_pred *predicate; /* for pruning only */
+    int64_t batch_rows;
+} pml_memory_read;
+
+typedef struct pml_memory_source {
+    /* The snapshot chosen must not be older than *min_snapshot (-1: any). */
+    int (*pin)(void *ctx, void **pins, int64_t *min_snapshot, pml_table *t, const pml_pred *predicate, pml_error *err);
+    /* snapshot NULL: the table has none. *again: the snapshot is too old for what memory holds; pin anew (latest plans only). */
+    int (*resolve)(void *pins, bool *again, const pml_snapshot *snapshot, bool chosen_by_caller, pml_error *err);
+    /* How often a plan may start again before it gives up. */
+    int (*retries)(void *ctx);
+    size_t (*count)(const void *pins);
+    void (*part)(const void *pins, size_t i, pml_memory_part *out);
+    int (*open)(struct ArrowArrayStream *out, void *pins, size_t i, const pml_memory_read *request, pml_error *err);
+    void (*release)(void *pins); /* streams stay valid */
+    /* Of ctx: the scan holds one reference. */
+    void (*acquire_ctx)(void *ctx);
+    void (*release_ctx)(void *ctx);
+} pml_memory_source;
+
+struct pml_scan;
+/* Takes a reference of ctx. source NULL: takes the memory off again. */
+void pml_scan__set_memory(struct pml_scan *scan, const pml_memory_source *source, void *ctx);
+pml_table *pml_scan__table(const struct pml_scan *scan);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A table of one branch at one schema, from inside. */
+#ifndef PML_TABLE_TABLE_H
+#define PML_TABLE_TABLE_H
+
+#include <paimonlive/table.h>
+
+#include "meta/manifest.h"
+#include "meta/options.h"
+#include "meta/path.h"
+#include "meta/snapshot.h"
+#include "util/thread.h"
+
+struct pml_table {
+    atomic_int refs;
+    pml_env *env;
+    char *path;        /* data, manifests and everything that branches share */
+    char *branch_root; /* schema, snapshot, metadata; equals path for main */
+    pml_table_schema *schema;
+    pml_arena arena; /* overrides */
+    pml_option *overrides;
+    size_t n_overrides;
+    pml_table_options options;
+    pml_mutex schemas_mu;
+    pml_map schemas; /* id (int64) -> pml_table_schema, guarded by schemas_mu; entries live as long as the table */
+};
+
+const pml_field *pml_table__fields(const pml_table *t, size_t *n);
+/* The schema with this id, borrowed from the table's cache. */
+int pml_table__schema_at(const pml_table_schema **out, pml_table *t, int64_t id, pml_error *err);
+/* Latest schema id of the branch: -1 when there is none. */
+int pml_table__latest_schema_id(int64_t *id, pml_env *env, const char *branch_root, pml_error *err);
+
+/* Latest snapshot id, -1 when there is none; listing instead of the hint when by_listing. */
+int pml_table__latest_snapshot(int64_t *id, pml_table *t, bool by_listing, pml_error *err);
+int pml_table__earliest_snapshot(int64_t *id, pml_table *t, pml_error *err);
+/* Reads one snapshot. PML_E_NOT_FOUND when the file is gone. A file that does not parse is read again for 2 seconds: stores that
+   rewrite in place may show part of it. */
+int pml_table__load_snapshot(pml_snapshot *out, pml_arena *arena, pml_table *t, int64_t id, pml_error *err);
+
+/* Whole metadata files. names are plain file names in manifest/. A missing one is PML_E_SNAPSHOT_GONE. */
+int pml_table__load_manifest_list(pml_manifest_list *out, pml_arena *arena, pml_table *t, const char *name, pml_error *err);
+int pml_table__load_manifest(pml_manifest_entries *out, pml_arena *arena, pml_table *t, const char *name,
+                             pml_manifest_keep_fn keep, void *arg, pml_error *err);
+int pml_table__load_index_manifest(pml_index_entries *out, pml_arena *arena, pml_table *t, const char *name, pml_error *err);
+
+/* Live data files of a snapshot: base ++ delta, deletes cancelled by identity, in manifest order. keep_manifest and keep may be
+   NULL; keep must not tell ADD from DELETE entries of one file. */
+typedef struct pml_live_files_request {
+    bool (*keep_manifest)(void *arg, const pml_manifest_meta *m);
+    pml_manifest_keep_fn keep;
+    void *arg;
+} pml_live_files_request;
+int pml_table__live_files(pml_manifest_entries *out, pml_arena *arena, pml_table *t, const pml_snapshot *s,
+                          const pml_live_files_request *request, pml_error *err);
+
+#endif
