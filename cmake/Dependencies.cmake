@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+# What the library is built from. scripts/bootstrap installs all of it on Debian.
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(PML_JANSSON REQUIRED IMPORTED_TARGET jansson)
@@ -12,19 +14,25 @@ target_link_libraries(pml_deps INTERFACE pml_jansson PkgConfig::PML_ZSTD PkgConf
   Threads::Threads ${CMAKE_DL_LIBS} m)
 
 # Apache Arrow C++: an installed one of the supported version, else the pyarrow wheel that scripts/bootstrap unpacked.
-set(PML_ARROW_VERSION 26)
-set(PML_ARROW_WHEEL ${CMAKE_SOURCE_DIR}/build/deps/arrow CACHE PATH "where scripts/bootstrap unpacked the wheel")
+# scripts/bootstrap asks cmake/FindInstalledArrow.cmake the same question.
+include(${CMAKE_CURRENT_LIST_DIR}/FindInstalledArrow.cmake)
+if(DEFINED ENV{PML_DEPS_DIR})
+  set(pml_deps_dir $ENV{PML_DEPS_DIR})
+else()
+  set(pml_deps_dir ${CMAKE_SOURCE_DIR}/build/deps)
+endif()
+set(PML_ARROW_WHEEL ${pml_deps_dir}/arrow CACHE PATH "where scripts/bootstrap unpacked the wheel")
 add_library(pml_arrow INTERFACE)
-find_package(Arrow ${PML_ARROW_VERSION} QUIET)
-find_package(Parquet QUIET)
-if(Arrow_FOUND AND Parquet_FOUND)
+set(PML_ARROW_WHEEL_LIBRARIES "") # what an installation has to carry along; empty with an installed Arrow
+if(PML_ARROW_INSTALLED)
   target_link_libraries(pml_arrow INTERFACE Arrow::arrow_shared Parquet::parquet_shared)
 elseif(EXISTS ${PML_ARROW_WHEEL}/pyarrow/include/arrow/api.h)
-  file(GLOB PML_LIBARROW ${PML_ARROW_WHEEL}/pyarrow/libarrow.so.*)
-  file(GLOB PML_LIBPARQUET ${PML_ARROW_WHEEL}/pyarrow/libparquet.so.*)
-  file(GLOB PML_LIBCOMPUTE ${PML_ARROW_WHEEL}/pyarrow/libarrow_compute.so.*)
+  foreach(name parquet arrow arrow_compute)
+    file(GLOB found ${PML_ARROW_WHEEL}/pyarrow/lib${name}.so.*)
+    list(APPEND PML_ARROW_WHEEL_LIBRARIES ${found})
+  endforeach()
   target_include_directories(pml_arrow SYSTEM INTERFACE ${PML_ARROW_WHEEL}/pyarrow/include)
-  target_link_libraries(pml_arrow INTERFACE ${PML_LIBPARQUET} ${PML_LIBARROW} ${PML_LIBCOMPUTE})
+  target_link_libraries(pml_arrow INTERFACE ${PML_ARROW_WHEEL_LIBRARIES})
 else()
   message(FATAL_ERROR "Apache Arrow C++ ${PML_ARROW_VERSION} was not found. Run scripts/bootstrap (or `make`), which unpacks it.")
 endif()

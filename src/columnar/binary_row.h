@@ -38,6 +38,8 @@ int pml_binary_array__read_longs(int64_t *values, size_t n, pml_bytes bytes, pml
 
 /* Murmur3, 32 bit, seed 42, over the row without the count; len is a multiple of 4. */
 int32_t pml_binary_row__hash(pml_bytes row);
+/* The hash of a row of this one atomic value, without building the row. */
+int32_t pml_binary_row__hash_one(const pml_type *t, const pml_value *v);
 /* |hash % n| as Java's Math.abs(hash % n). */
 int32_t pml_bucket__default(int32_t hash, int32_t n_buckets);
 

@@ -30,6 +30,8 @@ int pml_path__bucket(char **out, pml_env *env, const char *root, const pml_table
 /* Full path of a data file, external path honoured. */
 int pml_path__data_file(char **out, pml_env *env, const char *root, const pml_table_schema *s, const pml_table_options *o,
                         pml_bytes partition, int32_t bucket, const pml_data_file *f, pml_error *err);
+/* "<prefix><uuid>-<counter>[.<codec>].<format>". */
+char *pml_path__data_file_name(pml_env *env, const pml_table_options *o, const char *uuid, int64_t counter);
 /* The format of a data file from its name: "parquet" of "data-1.zst.parquet", "csv" of "x.csv.gz". Points into text[16]. */
 int pml_path__format(char text[16], const char *file_name, pml_error *err);
 /* Escapes as Java's PartitionPathUtils.escapePathName. */

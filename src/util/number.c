@@ -28,25 +28,61 @@ bool pml_number__int64(int64_t *out, const char *s, size_t n)
     return true;
 }
 
-bool pml_number__double(double *out, const char *s, size_t n)
+/* Copies text that may be a number in C's form, so that it ends in NUL; words become HUGE_VAL or NAN at once. */
+static bool number_text(char text[400], bool *done, double *word, const char *s, size_t n)
 {
     static const struct { const char *text; double sign; bool nan; } words[] = {
         {"NaN", 1, true}, {"Infinity", 1, false}, {"-Infinity", -1, false}};
-    char text[400];
-    char *end;
+    *done = false;
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (strlen(words[i].text) == n && memcmp(words[i].text, s, n) == 0) {
-            *out = words[i].nan ? (double)NAN : words[i].sign * (double)INFINITY;
-            return true;
+            *word = words[i].nan ? (double)NAN : words[i].sign * (double)INFINITY;
+            return *done = true;
         }
-    if (n == 0 || n >= sizeof text)
+    if (n == 0 || n >= 400)
         return false;
     for (size_t i = 0; i < n; i++)
         if (strchr("0123456789+-.eE", s[i]) == NULL || s[i] == '\0')
             return false;
     memcpy(text, s, n);
     text[n] = '\0';
-    *out = strtod(text, &end);
+    return true;
+}
+
+/* The program's locale may have another decimal point: both parsers below are given C's own. */
+bool pml_number__double(double *out, const char *s, size_t n)
+{
+    char text[400];
+    char *end;
+    bool done;
+    if (!number_text(text, &done, out, s, n))
+        return false;
+    if (done)
+        return true;
+    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    if (c == (locale_t)0)
+        return false;
+    *out = strtod_l(text, &end, c);
+    freelocale(c);
+    return end == text + n;
+}
+
+bool pml_number__float(float *out, const char *s, size_t n)
+{
+    char text[400];
+    char *end;
+    double word = 0;
+    bool done;
+    if (!number_text(text, &done, &word, s, n))
+        return false;
+    *out = (float)word;
+    if (done)
+        return true;
+    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    if (c == (locale_t)0)
+        return false;
+    *out = strtof_l(text, &end, c);
+    freelocale(c);
     return end == text + n;
 }
 

@@ -11,6 +11,8 @@
 bool pml_number__int64(int64_t *out, const char *s, size_t n);
 /* Whole text must be a number of C's form, or NaN, Infinity, -Infinity. */
 bool pml_number__double(double *out, const char *s, size_t n);
+/* The same, rounded once to single precision. */
+bool pml_number__float(float *out, const char *s, size_t n);
 /* "8 mb", "256MB", "1024", "10 kb": bytes. Units b kb mb gb tb (also k m g t), 1024-based, any case. */
 bool pml_number__size(int64_t *bytes, const char *s, size_t n);
 /* "10 ms", "1 h", "7 d", "5 min", "30s"; a bare number is milliseconds. Also the ISO form PT1H30M. */

@@ -61,7 +61,7 @@ typedef struct pml_file_system {
     int (*replace)(void *ctx, const char *from, const char *to, pml_error *err);
     /* PML_E_NOT_FOUND when absent. */
     int (*remove_file)(void *ctx, const char *path, pml_error *err);
-    /* Removes an empty directory. */
+    /* Removes an empty directory; PML_E_EXISTS when something is in it, PML_E_NOT_FOUND when absent. */
     int (*remove_directory)(void *ctx, const char *path, pml_error *err);
     /* Makes a directory; PML_E_EXISTS when something of this name exists, PML_E_NOT_FOUND when the parent is missing. */
     int (*make_directory)(void *ctx, const char *path, pml_error *err);

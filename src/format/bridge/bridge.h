@@ -35,10 +35,13 @@ typedef struct pml_bridge_output {
     int (*write)(void *ctx, const void *buf, int64_t n, pml_error *err);
 } pml_bridge_output;
 
-/* Called with every change of Arrow's memory; must not fail. May be NULL. */
+/* charge is called with every change of Arrow's memory and must not fail. May be NULL. Exported arrays charge (back) until
+   they are released, which may be long after the reader and the stream are gone: drop, when not NULL, is called once when
+   nothing is left that could charge. A call that fails before it could take the memory over has called it, too. */
 typedef struct pml_bridge_memory {
     void *ctx;
     void (*charge)(void *ctx, int64_t delta_bytes);
+    void (*drop)(void *ctx);
 } pml_bridge_memory;
 
 typedef struct pml_bridge_reader pml_bridge_reader;
@@ -128,6 +131,10 @@ typedef struct pml_bridge {
        for Parquet files of other makers. array is moved on any return. */
     int (*cast)(struct ArrowArray *out, struct ArrowArray *array, const struct ArrowSchema *from, const struct ArrowSchema *to,
                 const pml_bridge_memory *memory, pml_error *err);
+
+    /* The error of the last failed call on a stream of the bridge (get_schema and get_next return an errno value, as Arrow
+       wants). Returns its code; PML_OK and an untouched err when there is none or the stream is not the bridge's. */
+    int (*stream_error)(struct ArrowArrayStream *stream, pml_error *err);
 } pml_bridge;
 
 /* The one exported symbol. Static storage; NULL when Arrow's version at run time is not the one it was built with and

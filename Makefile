@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+# Thin targets over the presets of CMakePresets.json. Each build has its own folder build/<preset>.
+.DEFAULT_GOAL := build
+.PHONY: build demo check check-tsan lint format install clean help
+# One recipe at a time: the tools below share the machine's cores among themselves.
+.NOTPARALLEL:
+
+JOBS ?= $(shell nproc)
+PREFIX ?= /usr/local
+# A build folder keeps the generator it was made with; a new one gets Ninja when it is installed.
+generator = CMAKE_GENERATOR="$$(if command -v ninja >/dev/null; then echo Ninja; else echo 'Unix Makefiles'; fi)"
+# $(call cmake-build,PRESET): configure and build.
+define cmake-build
+@echo "== $(1)"
+@$(generator) cmake --preset $(1) $(CMAKE_FLAGS) --log-level=WARNING >/dev/null
+@cmake --build build/$(1) -j $(JOBS)
+endef
+
+build:
+	@scripts/bootstrap
+	$(call cmake-build,release)
+	@ln -sfn release/lib build/lib
+	@if [ -e build/release/pml ]; then ln -sfn release/pml build/pml; echo "command:  $(CURDIR)/build/pml"; fi
+	@echo "library:  $(CURDIR)/build/lib/libpaimonlive.so"
+
+demo: build
+	@if [ -x scripts/demo ]; then PML=$(CURDIR)/build/pml scripts/demo; else echo "scripts/demo is not there yet"; fi
+
+check:
+	@scripts/bootstrap
+	$(call cmake-build,debug-asan)
+	@ctest --test-dir build/debug-asan -j $(JOBS) --output-on-failure --no-tests=error
+
+check-tsan:
+	@scripts/bootstrap
+	$(call cmake-build,tsan)
+	@ctest --test-dir build/tsan -L concurrent -j $(JOBS) --output-on-failure
+
+lint:
+	@scripts/bootstrap
+	@scripts/lint
+
+format:
+	@scripts/format
+
+install: build
+	@cmake --install build/release --prefix $(PREFIX)
+
+clean:
+	rm -rf build/debug-asan build/release build/tsan build/coverage build/lib build/pml
+
+help:
+	@echo "make              build the library and the command (build/pml)"
+	@echo "make demo         a first table, step by step"
+	@echo "make check        everything a change must pass: build with ASan, UBSan and LSan; all tests; style"
+	@echo "make check-tsan   the tests of several threads with TSan"
+	@echo "make lint         style checks and the static analyser"
+	@echo "make format       lay out the C and C++ files that you changed"
+	@echo "make install      into PREFIX=$(PREFIX), below DESTDIR if set"
+	@echo "make clean        remove what was built; build/deps stays"
+	@echo "JOBS=$(JOBS) and CMAKE_FLAGS=... may be given."

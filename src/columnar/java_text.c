@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "columnar/java_text.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "util/number.h"
+
+/* ---- floating point ---- */
+
+enum { DIGITS_MIN = 2, DIGITS_MAX = 17 };
+
+/* The digits of |d| rounded to n of them, and the exponent of the first: d = 0.d1d2d3... * 10^(exponent + 1). Skips what is
+   not a digit, as printf takes the decimal point from the locale. */
+static void decimal_digits(char digits[DIGITS_MAX + 1], int64_t *exponent, double d, int n)
+{
+    char text[64];
+    const char *p = text;
+    int at = 0;
+    (void)snprintf(text, sizeof text, "%.*e", n - 1, fabs(d));
+    for (; *p != '\0' && *p != 'e'; p++)
+        if (*p >= '0' && *p <= '9' && at < DIGITS_MAX)
+            digits[at++] = *p;
+    digits[at] = '\0';
+    p += *p == 'e';
+    p += *p == '+';
+    (void)pml_number__int64(exponent, p, strlen(p));
+}
+
+/* True if these digits are read as the very same number. */
+static bool reads_back(const char *digits, int64_t exponent, double d, bool single)
+{
+    char text[64];
+    double back;
+    float back_single;
+    int n = snprintf(text, sizeof text, "%se%lld", digits, (long long)exponent - (long long)strlen(digits) + 1);
+    if (single)
+        return pml_number__float(&back_single, text, (size_t)n) && back_single == (float)fabs(d);
+    return pml_number__double(&back, text, (size_t)n) && back == fabs(d);
+}
+
+/*
+ * Float.toString and Double.toString: the shortest digits, but at least two, that are read as the same number; plain from
+ * 10^-3 to 10^7, else one digit before the point and an exponent. That is what JDK 19 and later print. Older ones sometimes
+ * print a digit more than needed (JDK-4511638): a directory that such a Java named after such a number is not found here.
+ */
+static int append_floating(pml_buf *out, double d, bool single)
+{
+    char digits[DIGITS_MAX + 1];
+    int64_t exponent = 0;
+    if (isnan(d))
+        return pml_buf__append_str(out, "NaN");
+    if (signbit(d))
+        (void)pml_buf__append_byte(out, '-');
+    if (isinf(d))
+        return pml_buf__append_str(out, "Infinity");
+    if (d == 0.0)
+        return pml_buf__append_str(out, "0.0");
+    for (int n = DIGITS_MIN; n <= DIGITS_MAX; n++) {
+        decimal_digits(digits, &exponent, d, n);
+        if (reads_back(digits, exponent, d, single))
+            break;
+    }
+    int64_t len = (int64_t)strlen(digits);
+    while (len > 1 && digits[len - 1] == '0')
+        digits[--len] = '\0';
+    bool plain = exponent >= -3 && exponent < 7;
+    int64_t before = !plain ? 1 : exponent + 1; /* digits before the point; not positive: zeros follow the point */
+    if (before <= 0)
+        (void)pml_buf__append_str(out, "0.");
+    for (int64_t i = before; i < 0; i++)
+        (void)pml_buf__append_byte(out, '0');
+    /* At least one digit behind the point. */
+    for (int64_t i = 0; i < len || i <= before; i++) {
+        if (i == before && i > 0)
+            (void)pml_buf__append_byte(out, '.');
+        (void)pml_buf__append_byte(out, i < len ? (uint8_t)digits[i] : '0');
+    }
+    return plain ? out->rc : pml_buf__append_format(out, "E%lld", (long long)exponent);
+}
+
+/* ---- times ---- */
+
+enum { STAMP_TAIL = 10, SECONDS = 3 }; /* ".123456789" and ":59" */
+
+/* "2024-01-02T03:04:05.123456789" at the end of out. */
+static int append_nanos(pml_buf *out, const pml_value *v)
+{
+    static const pml_type nanos = {.kind = PML_TYPE_TIMESTAMP, .precision = 9};
+    return pml_value__print(out, &nanos, v);
+}
+
+static size_t trailing_zeros(const pml_buf *out, size_t max)
+{
+    size_t n = 0;
+    while (n < max && out->data[out->len - 1 - n] == '0')
+        n++;
+    return n;
+}
+
+/* LocalDateTime.toString: fraction of 0, 3, 6 or 9 digits, and no seconds when all of them is zero. */
+static int append_local_date_time(pml_buf *out, const pml_value *v)
+{
+    if (append_nanos(out, v) != PML_OK)
+        return out->rc;
+    size_t zeros = trailing_zeros(out, 9) / 3 * 3;
+    out->len -= zeros == 9 ? STAMP_TAIL : zeros;
+    if (zeros == 9 && memcmp(out->data + out->len - SECONDS, ":00", SECONDS) == 0)
+        out->len -= SECONDS;
+    return PML_OK;
+}
+
+/* A blank between date and time, exactly p digits of a fraction, more only if they are not zero. */
+static int append_sql_timestamp(pml_buf *out, const pml_type *t, const pml_value *v)
+{
+    size_t from = out->len, precision = t->precision > 9 ? 9 : (size_t)t->precision;
+    if (append_nanos(out, v) != PML_OK)
+        return out->rc;
+    uint8_t *separator = memchr(out->data + from, 'T', out->len - from);
+    if (separator != NULL)
+        *separator = ' ';
+    size_t zeros = trailing_zeros(out, 9 - precision);
+    out->len -= zeros == 9 ? STAMP_TAIL : zeros;
+    return PML_OK;
+}
+
+/* Up to min(p, 3) digits without trailing zeros, but at least one when p > 0. */
+static int append_sql_time(pml_buf *out, const pml_type *t, const pml_value *v)
+{
+    size_t digits = t->precision > 3 ? 3 : (size_t)t->precision;
+    if (pml_value__print(out, t, v) != PML_OK)
+        return out->rc;
+    out->len -= digits == 0 ? 4 : 3 - digits;
+    if (digits > 1)
+        out->len -= trailing_zeros(out, digits - 1);
+    return PML_OK;
+}
+
+/* ---- the two forms ---- */
+
+static int refuse(const char *what, pml_error *err)
+{
+    return pml_error__set(err, PML_E_UNSUPPORTED, "Java's text of a %s value cannot be made", what);
+}
+
+/* What both forms agree on. */
+static int append_common(pml_buf *out, const pml_type *t, const pml_value *v, pml_error *err)
+{
+    switch (t->kind) {
+    case PML_TYPE_BOOLEAN:
+    case PML_TYPE_TINYINT:
+    case PML_TYPE_SMALLINT:
+    case PML_TYPE_INT:
+    case PML_TYPE_BIGINT:
+    case PML_TYPE_CHAR:
+    case PML_TYPE_VARCHAR:
+    case PML_TYPE_DECIMAL:
+    case PML_TYPE_DATE:
+    case PML_TYPE_TIME:
+    case PML_TYPE_TIMESTAMP:
+    case PML_TYPE_TIMESTAMP_LTZ: return pml_value__print(out, t, v);
+    case PML_TYPE_FLOAT: return append_floating(out, (double)v->f, true);
+    case PML_TYPE_DOUBLE: return append_floating(out, v->d, false);
+    case PML_TYPE_BINARY:
+    case PML_TYPE_VARBINARY:
+    case PML_TYPE_BLOB: return refuse("BINARY", err);
+    case PML_TYPE_ARRAY:
+    case PML_TYPE_MULTISET:
+    case PML_TYPE_MAP:
+    case PML_TYPE_ROW:
+    case PML_TYPE_VECTOR:
+    case PML_TYPE_VARIANT: break;
+    }
+    return refuse("nested", err);
+}
+
+int pml_java_text__cast(pml_buf *out, const pml_type *t, const pml_value *v, pml_error *err)
+{
+    if (t->kind == PML_TYPE_TIMESTAMP_LTZ)
+        return refuse("TIMESTAMP WITH LOCAL TIME ZONE", err);
+    int rc = t->kind == PML_TYPE_TIMESTAMP ? append_sql_timestamp(out, t, v)
+             : t->kind == PML_TYPE_TIME    ? append_sql_time(out, t, v)
+                                           : append_common(out, t, v, err);
+    return rc == PML_E_UNSUPPORTED ? rc : pml_buf__check(out, err);
+}
+
+int pml_java_text__to_string(pml_buf *out, const pml_type *t, const pml_value *v, pml_error *err)
+{
+    int rc;
+    if (t->kind == PML_TYPE_DATE || t->kind == PML_TYPE_TIME)
+        rc = pml_buf__append_format(out, "%lld", (long long)v->i);
+    else if (t->kind == PML_TYPE_TIMESTAMP || t->kind == PML_TYPE_TIMESTAMP_LTZ)
+        rc = append_local_date_time(out, v);
+    else
+        rc = append_common(out, t, v, err);
+    return rc == PML_E_UNSUPPORTED ? rc : pml_buf__check(out, err);
+}

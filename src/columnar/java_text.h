@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Values as the text that Java makes of them: partition directories, casts to STRING. Null is the caller's business. */
+#ifndef PML_COLUMNAR_JAVA_TEXT_H
+#define PML_COLUMNAR_JAVA_TEXT_H
+
+#include "columnar/value.h"
+
+/* The cast to STRING (Java: CastExecutors to VARCHAR): "2022-01-08", "2023-11-14 22:13:20.000", "01:00:00.123", "1.0E10".
+   PML_E_UNSUPPORTED for LTZ timestamps (their text follows the zone of the process), binaries and nested types. */
+int pml_java_text__cast(pml_buf *out, const pml_type *t, const pml_value *v, pml_error *err);
+/* toString of the internal value, which partition directories have with partition.legacy-name=true: DATE as days, TIME as
+   milliseconds, "2023-11-14T22:13:20". PML_E_UNSUPPORTED for binaries (Java prints an object address) and nested types. */
+int pml_java_text__to_string(pml_buf *out, const pml_type *t, const pml_value *v, pml_error *err);
+
+#endif

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "format/file_format.h"
+
+#include <string.h>
+
+#include "format/bridge_load.h"
+#include "format/parquet.h"
+#include "storage/file_io.h"
+
+struct pml_format_writer {
+    pml_env *env;
+    const pml_bridge *bridge;
+    pml_bridge_writer *parquet;
+    pml_output *out;
+    char *path;
+};
+
+static int unknown_format(const char *format, const char *path, pml_error *err)
+{
+    return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_DATA_FILE, path,
+                         "needs format:%s: this version reads and writes Parquet data files only (%s)", format, path);
+}
+
+int pml_format__open(struct ArrowArrayStream *out, pml_env *env, const char *format, const char *path,
+                     const pml_format_read *request, pml_error *err)
+{
+    if (strcmp(format, "parquet") != 0)
+        return unknown_format(format, path, err);
+    return pml_parquet__open(out, env, path, request, err);
+}
+
+static int output_write(void *ctx, const void *buf, int64_t n, pml_error *err)
+{
+    int rc = pml_output__append(ctx, buf, (size_t)n);
+    return rc == PML_OK ? PML_OK : pml_error__set(err, rc, "writing a data file failed (%s)", pml_error_name(rc));
+}
+
+int pml_format__create(pml_format_writer **out, pml_env *env, const char *format, const char *path, const pml_field *fields,
+                       size_t n_fields, const pml_format_write_options *o, pml_error *err)
+{
+    struct ArrowSchema schema = {0};
+    int rc;
+    *out = NULL;
+    if (strcmp(format, "parquet") != 0)
+        return unknown_format(format, path, err);
+    pml_format_writer *w = pml_env__calloc(env, 1, sizeof *w);
+    if (w == NULL)
+        return pml_error__no_memory(err);
+    pml_env_acquire(env);
+    w->env = env;
+    w->path = pml_env__strdup(env, path);
+    if (w->path == NULL) {
+        rc = pml_error__no_memory(err);
+        goto out;
+    }
+    PML_TRY(pml_bridge__get(&w->bridge, env, err));
+    PML_TRY(pml_type__export(&schema, env, fields, n_fields, err));
+    PML_TRY(pml_output__create(&w->out, env, path, err));
+    const pml_bridge_output output = {w->out, w->path, output_write};
+    const pml_bridge_write_options options = {
+        .compression = o->compression,
+        .compression_level = strcmp(o->compression, "zstd") == 0 ? o->zstd_level : INT32_MIN,
+        .dictionary = o->dictionary,
+        .row_group_bytes = o->block_bytes,
+        .page_bytes = o->page_bytes,
+        .write_batch_rows = 1024};
+    PML_TRY(w->bridge->parquet_create(&w->parquet, &output, NULL, &schema, &options, err));
+    *out = w;
+    w = NULL;
+out:
+    pml_schema__release(&schema);
+    pml_format_writer__free(w);
+    return rc;
+}
+
+int pml_format_writer__write(pml_format_writer *w, struct ArrowArray *array, pml_error *err)
+{
+    return w->bridge->parquet_write(w->parquet, array, err);
+}
+
+int64_t pml_format_writer__size(const pml_format_writer *w)
+{
+    return w->bridge->parquet_size(w->parquet);
+}
+
+int pml_format_writer__finish(pml_format_writer *w, bool sync, int64_t *size_bytes, pml_error *err)
+{
+    PML_RETURN_IF(w->bridge->parquet_finish(w->parquet, err));
+    *size_bytes = pml_output__size(w->out);
+    pml_output *out = w->out;
+    w->out = NULL; /* finish moves it, and removes the file when it fails */
+    return pml_output__finish(out, sync ? 0 : PML_WRITE_NO_SYNC, err);
+}
+
+void pml_format_writer__free(pml_format_writer *w)
+{
+    if (w == NULL)
+        return;
+    pml_env *env = w->env;
+    if (w->parquet != NULL)
+        w->bridge->parquet_free(w->parquet);
+    pml_output__abandon(w->out);
+    pml_env__free(env, w->path);
+    pml_env__free(env, w);
+    pml_env_release(env);
+}

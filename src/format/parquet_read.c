@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parquet files in: columns by name, row groups by statistics, batches in the canonical Arrow form. */
+#include "format/parquet.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "format/bridge_load.h"
+#include "storage/stream.h"
+
+typedef struct parquet_reader {
+    pml_env *env;
+    const pml_bridge *bridge;
+    pml_bridge_reader *file;
+    struct ArrowArrayStream stream; /* release NULL: no stored column is wanted */
+    struct ArrowSchema file_schema; /* what the stream gives, in wanted order */
+    struct ArrowSchema out_schema;  /* the canonical form of the wanted fields */
+    bool as_is;                     /* the two agree */
+    int64_t rows_left, batch_rows;  /* without a stream: rows to make up */
+    pml_arena arena;
+    const pml_field *fields; /* copies in the arena */
+    size_t n_fields;
+} parquet_reader;
+
+static int input_read_at(void *ctx, int64_t offset, void *buf, int64_t n, pml_error *err)
+{
+    if (n < 0)
+        return pml_error__set(err, PML_E_INTERNAL, "a read of %lld bytes was asked for", (long long)n);
+    return pml_input__read_at(ctx, offset, buf, (size_t)n, err);
+}
+
+static void input_close(void *ctx)
+{
+    pml_input__close(ctx);
+}
+
+static void reader_drop(void *owner)
+{
+    parquet_reader *r = owner;
+    pml_env *env = r->env;
+    if (r->stream.release != NULL)
+        r->stream.release(&r->stream);
+    if (r->file != NULL)
+        r->bridge->parquet_close(r->file);
+    pml_schema__release(&r->file_schema);
+    pml_schema__release(&r->out_schema);
+    pml_arena__clear(&r->arena);
+    pml_env__free(env, r);
+    pml_env_release(env);
+}
+
+/* ---- row groups ---- */
+
+/* Two's complement, big-endian, at most 16 bytes. */
+static bool decimal_of(pml_value *v, const uint8_t *p, size_t n)
+{
+    if (n == 0 || n > 16)
+        return false;
+    unsigned __int128 u = (p[0] & 0x80) != 0 ? ~(unsigned __int128)0 : 0;
+    for (size_t i = 0; i < n; i++)
+        u = (u << 8) | p[i];
+    v->kind = PML_VALUE_DECIMAL;
+    v->dec = (pml_int128)u;
+    return true;
+}
+
+static void timestamp_of(pml_value *v, int64_t x, int64_t per_ms)
+{
+    int64_t ms = x / per_ms, rest = x % per_ms;
+    if (rest < 0) {
+        ms--;
+        rest += per_ms;
+    }
+    v->kind = PML_VALUE_TIMESTAMP;
+    v->ts.ms = ms;
+    v->ts.nanos = (int32_t)(rest * (1000000 / per_ms));
+}
+
+/* A physical footer value as a value of the column's type; stays null (unknown) when the two do not fit. */
+static void stat_value(pml_value *v, const pml_type *t, const char *arrow_format, uint32_t kind, int64_t i, double d,
+                       const uint8_t *ptr, size_t len)
+{
+    *v = (pml_value){.kind = PML_VALUE_NULL};
+    switch (t->kind) {
+    case PML_TYPE_BOOLEAN:
+    case PML_TYPE_TINYINT:
+    case PML_TYPE_SMALLINT:
+    case PML_TYPE_INT:
+    case PML_TYPE_BIGINT:
+    case PML_TYPE_DATE:
+    case PML_TYPE_TIME:
+        if (kind == PML_BRIDGE_STAT_INT)
+            *v = (pml_value){.kind = t->kind == PML_TYPE_BOOLEAN ? PML_VALUE_BOOL : PML_VALUE_INT, .i = i};
+        break;
+    case PML_TYPE_FLOAT:
+        if (kind == PML_BRIDGE_STAT_FLOAT && !isnan(d))
+            *v = (pml_value){.kind = PML_VALUE_FLOAT, .f = (float)d};
+        break;
+    case PML_TYPE_DOUBLE:
+        if (kind == PML_BRIDGE_STAT_DOUBLE && !isnan(d))
+            *v = (pml_value){.kind = PML_VALUE_DOUBLE, .d = d};
+        break;
+    case PML_TYPE_CHAR:
+    case PML_TYPE_VARCHAR:
+    case PML_TYPE_BINARY:
+    case PML_TYPE_VARBINARY:
+        if (kind == PML_BRIDGE_STAT_BYTES)
+            *v = (pml_value){.kind = PML_VALUE_BYTES, .bytes = {ptr, len}};
+        break;
+    case PML_TYPE_DECIMAL:
+        if (kind == PML_BRIDGE_STAT_INT)
+            *v = (pml_value){.kind = PML_VALUE_DECIMAL, .dec = i};
+        else if (kind == PML_BRIDGE_STAT_BYTES)
+            (void)decimal_of(v, ptr, len);
+        break;
+    case PML_TYPE_TIMESTAMP:
+    case PML_TYPE_TIMESTAMP_LTZ:
+        if (kind == PML_BRIDGE_STAT_INT && strncmp(arrow_format, "tsm:", 4) == 0)
+            timestamp_of(v, i, 1);
+        else if (kind == PML_BRIDGE_STAT_INT && strncmp(arrow_format, "tsu:", 4) == 0)
+            timestamp_of(v, i, 1000);
+        break;
+    case PML_TYPE_ARRAY:
+    case PML_TYPE_MULTISET:
+    case PML_TYPE_MAP:
+    case PML_TYPE_ROW:
+    case PML_TYPE_VECTOR:
+    case PML_TYPE_VARIANT:
+    case PML_TYPE_BLOB: break;
+    }
+}
+
+/* False: no row of the group can match. columns[i]: the file's column of field i, -1 when the file lacks it. Only stored
+   columns that the file holds in the canonical form are looked at: of others the numbers may mean something else. */
+static int group_may_match(bool *out, parquet_reader *r, const struct ArrowSchema *file_schema, int32_t group,
+                           const int32_t *columns, const pml_format_read *q, pml_column_stats *stats, pml_error *err)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < q->n_fields; i++) {
+        pml_bridge_stat s = {0};
+        char want[48];
+        pml_type__arrow_format(want, &q->fields[i].type);
+        if (columns[i] < 0 || pml_type__is_nested(&q->fields[i].type) ||
+            strcmp(file_schema->children[columns[i]]->format, want) != 0)
+            continue;
+        const char *format = file_schema->children[columns[i]]->format;
+        PML_RETURN_IF(r->bridge->parquet_stat(&s, r->file, group, columns[i], err));
+        pml_column_stats *c = &stats[n++];
+        c->field_id = q->fields[i].id;
+        c->null_count = s.null_count;
+        stat_value(&c->min, &q->fields[i].type, format, s.kind, s.min_i, s.min_d, s.min_ptr, s.min_len);
+        stat_value(&c->max, &q->fields[i].type, format, s.kind, s.max_i, s.max_d, s.max_ptr, s.max_len);
+    }
+    *out = pml_pred__may_match(q->predicate, stats, n, r->bridge->parquet_row_group_rows(r->file, group));
+    return PML_OK;
+}
+
+static int choose_groups(int32_t **groups, size_t *n, parquet_reader *r, const struct ArrowSchema *file_schema,
+                         const int32_t *columns, const pml_format_read *q, pml_error *err)
+{
+    int32_t total = r->bridge->parquet_row_groups(r->file);
+    pml_column_stats *stats = pml_arena__array(&r->arena, q->n_fields, sizeof *stats);
+    *n = 0;
+    *groups = pml_arena__array(&r->arena, (size_t)total, sizeof **groups);
+    if (*groups == NULL || stats == NULL)
+        return pml_error__no_memory(err);
+    for (int32_t g = 0; g < total; g++) {
+        bool may = true;
+        if (q->predicate != NULL)
+            PML_RETURN_IF(group_may_match(&may, r, file_schema, g, columns, q, stats, err));
+        if (!may)
+            continue;
+        (*groups)[(*n)++] = g;
+        r->rows_left += r->bridge->parquet_row_group_rows(r->file, g);
+    }
+    return PML_OK;
+}
+
+/* ---- batches ---- */
+
+/* Without any stored column only the number of rows matters; columns that the file lacks are null. */
+static int make_up(parquet_reader *r, struct ArrowArray *out, pml_error *err)
+{
+    int64_t n = r->rows_left < r->batch_rows ? r->rows_left : r->batch_rows;
+    const pml_value null = {.kind = PML_VALUE_NULL};
+    int rc = PML_OK;
+    if (n == 0)
+        return PML_OK;
+    struct ArrowArray *columns = pml_env__calloc(r->env, r->n_fields, sizeof *columns);
+    if (columns == NULL)
+        return pml_error__no_memory(err);
+    for (size_t i = 0; rc == PML_OK && i < r->n_fields; i++)
+        rc = pml_batch__constant(&columns[i], r->env, &r->fields[i].type, &null, n, err);
+    if (rc == PML_OK)
+        rc = pml_batch__from_columns(out, r->env, columns, r->n_fields, n, err);
+    for (size_t i = 0; rc != PML_OK && i < r->n_fields; i++)
+        pml_array__release(&columns[i]);
+    pml_env__free(r->env, columns);
+    if (rc == PML_OK)
+        r->rows_left -= n;
+    return rc;
+}
+
+static int reader_next(void *owner, struct ArrowArray *out, pml_error *err)
+{
+    parquet_reader *r = owner;
+    struct ArrowArray batch = {0};
+    if (r->stream.release == NULL)
+        return make_up(r, out, err);
+    if (r->stream.get_next(&r->stream, &batch) != 0)
+        return r->bridge->stream_error(&r->stream, err);
+    if (batch.release == NULL)
+        return PML_OK;
+    if (r->as_is) {
+        *out = batch;
+        return PML_OK;
+    }
+    return r->bridge->cast(out, &batch, &r->file_schema, &r->out_schema, NULL, err);
+}
+
+/* ---- opening ---- */
+
+static int32_t column_by_name(const struct ArrowSchema *schema, const char *name)
+{
+    for (int64_t i = 0; i < schema->n_children; i++)
+        if (strcmp(schema->children[i]->name, name) == 0)
+            return (int32_t)i;
+    return -1;
+}
+
+static int open_stream(parquet_reader *r, const pml_format_read *q, pml_error *err)
+{
+    struct ArrowSchema file_schema = {0};
+    int32_t *columns = pml_arena__array(&r->arena, q->n_fields, sizeof *columns);
+    int32_t *present = pml_arena__array(&r->arena, q->n_fields, sizeof *present);
+    int32_t *groups;
+    size_t n_groups, n_present = 0;
+    int rc;
+    if (columns == NULL || present == NULL)
+        return pml_error__no_memory(err);
+    PML_TRY(r->bridge->parquet_schema(&file_schema, r->file, err));
+    for (size_t i = 0; i < q->n_fields; i++) {
+        columns[i] = column_by_name(&file_schema, q->fields[i].name);
+        if (columns[i] >= 0)
+            present[n_present++] = columns[i];
+    }
+    PML_TRY(choose_groups(&groups, &n_groups, r, &file_schema, columns, q, err));
+    if (n_present == 0)
+        goto out;
+    PML_TRY(r->bridge->parquet_stream(&r->stream, r->file, groups, n_groups, present, n_present, err));
+    if (r->stream.get_schema(&r->stream, &r->file_schema) != 0) {
+        rc = r->bridge->stream_error(&r->stream, err);
+        goto out;
+    }
+    r->as_is = n_present == q->n_fields && pml_type__check_arrow(&r->file_schema, q->fields, q->n_fields, NULL) == PML_OK;
+out:
+    pml_schema__release(&file_schema);
+    return rc;
+}
+
+static int copy_fields(parquet_reader *r, const pml_format_read *q)
+{
+    pml_field *fields = pml_arena__array(&r->arena, q->n_fields, sizeof *fields);
+    r->fields = fields;
+    r->n_fields = q->n_fields;
+    for (size_t i = 0; fields != NULL && i < q->n_fields; i++) {
+        fields[i] = q->fields[i];
+        fields[i].name = pml_arena__strdup(&r->arena, q->fields[i].name);
+        if (fields[i].name == NULL || pml_type__copy(&fields[i].type, &r->arena, &q->fields[i].type) != PML_OK)
+            return PML_E_NOMEM;
+    }
+    return fields == NULL ? PML_E_NOMEM : PML_OK;
+}
+
+int pml_parquet__open(struct ArrowArrayStream *out, pml_env *env, const char *path, const pml_format_read *q, pml_error *err)
+{
+    pml_input *in = NULL;
+    struct ArrowSchema schema = {0};
+    int rc;
+    memset(out, 0, sizeof *out);
+    parquet_reader *r = pml_env__calloc(env, 1, sizeof *r);
+    if (r == NULL)
+        return pml_error__no_memory(err);
+    pml_env_acquire(env);
+    r->env = env;
+    r->batch_rows = q->batch_rows > 0 ? q->batch_rows : PML_PARQUET_BATCH_ROWS;
+    pml_arena__init(&r->arena, env);
+    if (copy_fields(r, q) != PML_OK) {
+        rc = pml_error__no_memory(err);
+        goto out;
+    }
+    PML_TRY(pml_bridge__get(&r->bridge, env, err));
+    PML_TRY(pml_input__open(&in, env, path, err));
+    const pml_bridge_input input = {in, path, pml_input__size(in), input_read_at, input_close};
+    const pml_bridge_read_options options = {r->batch_rows,
+                                             q->validate_full ? PML_BRIDGE_VALIDATE_FULL : PML_BRIDGE_VALIDATE_BASIC, 0};
+    PML_TRY(r->bridge->parquet_open(&r->file, &input, NULL, &options, err)); /* owns the input on any return */
+    PML_TRY(open_stream(r, q, err));
+    PML_TRY(pml_type__export(&schema, env, q->fields, q->n_fields, err));
+    PML_TRY(pml_type__export(&r->out_schema, env, q->fields, q->n_fields, err));
+    PML_TRY(pml_stream__new(out, env, &schema, reader_next, reader_drop, r, err));
+    r = NULL;
+out:
+    pml_schema__release(&schema);
+    if (r != NULL)
+        reader_drop(r);
+    return rc;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The one commit loop (format-metadata.md 11; realtime.md 9.5; Java: FileStoreCommitImpl). Batch commits and real-time commits
+ * differ only in the hook that looks at each attempt's base.
+ *
+ *   while attempts are left:
+ *     base = latest snapshot
+ *     did an earlier attempt of this call succeed after all? (a newer snapshot names a delta list that we wrote) -> done
+ *     hook: anything to do on this base? which properties go into the snapshot? which identifier?
+ *     write base list, delta manifest (once), delta list; durable
+ *     publish snapshot-(base + 1) exclusively
+ *       ours, read back        -> hint, done
+ *       somebody else's        -> delete what this attempt wrote, wait, next attempt
+ *       unknown                -> look; still unknown: PML_E_UNKNOWN_OUTCOME, nothing deleted
+ */
+#ifndef PML_TABLE_COMMIT_H
+#define PML_TABLE_COMMIT_H
+
+#include <paimonlive/write.h>
+
+#include "table/rolling.h"
+
+struct pml_commit {
+    pml_env *env;
+    pml_table *table;
+    char *user;
+};
+
+/* One attempt, as the hook sees it. */
+typedef struct pml_commit_base {
+    const pml_snapshot *latest; /* NULL: the table has none */
+    int64_t new_id;
+    pml_arena *arena; /* of the attempt: for what the hook returns */
+} pml_commit_base;
+
+typedef struct pml_commit_decision {
+    bool nothing;          /* already committed, or nothing to do: result_id is the answer */
+    int64_t result_id;
+    int64_t identifier;    /* of the snapshot */
+    size_t n_properties;
+    const pml_option *properties;
+    size_t n_files;        /* partition-buckets whose files go in */
+    const pml_new_files *const *files;
+} pml_commit_decision;
+
+typedef struct pml_commit_request {
+    void *arg;
+    /* Fills the decision. An error ends the commit; nothing was published by it. */
+    int (*decide)(void *arg, pml_commit_decision *out, const pml_commit_base *base, pml_error *err);
+    /* An attempt certainly failed: what decide wrote for it may go. Not called after an unknown outcome. May be NULL. */
+    void (*undo)(void *arg);
+    const int64_t *watermark;
+    pml_commit_kind kind;
+} pml_commit_request;
+
+int pml_commit__execute(pml_commit_result *out, pml_commit *c, const pml_commit_request *request, pml_error *err);
+
+/* The newest snapshot of this user, walking back from `latest`: *found = false when there is none or the rest has expired. */
+int pml_commit__find_user(bool *found, pml_snapshot *s, pml_arena *arena, pml_table *t, int64_t latest, const char *user,
+                          pml_error *err);
+
+/* ---- what one attempt writes (commit_files.c) ---- */
+typedef struct pml_commit_files {
+    pml_env *env;
+    pml_table *table;
+    char uuid[37]; /* of manifests and lists of this call */
+    int64_t manifest_counter, list_counter;
+    /* the delta: written once, used by all attempts */
+    pml_arena arena;
+    size_t n_delta;
+    pml_manifest_meta *delta;
+    int64_t delta_rows;
+    bool delta_written;
+    /* of the running attempt */
+    char *base_list, *delta_list;
+    int64_t base_list_size, delta_list_size;
+    pml_names merged;      /* manifests that merging made */
+    pml_names delta_lists; /* of all attempts: how we recognise our snapshot */
+} pml_commit_files;
+
+int pml_commit_files__init(pml_commit_files *f, pml_table *t, pml_error *err);
+void pml_commit_files__clear(pml_commit_files *f);
+int pml_commit_files__write(pml_commit_files *f, const pml_snapshot *latest, const pml_commit_decision *d, pml_error *err);
+bool pml_commit_files__is_ours(const pml_commit_files *f, const pml_snapshot *s);
+/* Deletes lists and merged manifests of the running attempt; the delta manifest only with delta_too. */
+void pml_commit_files__undo(pml_commit_files *f, bool delta_too);
+
+/* ---- manifest merging (manifest_merge.c) ---- */
+/* Fewer, larger manifests with the same live files (format-metadata.md 12, minor). in: base ++ delta lists of the snapshot in
+   order; out: what the new base list names, in the arena. Names of manifests it wrote go to made. */
+int pml_manifest_merge__run(pml_manifest_list *out, pml_arena *arena, pml_commit_files *f, const pml_manifest_list *in,
+                            pml_error *err);
+/* Writes entries as one manifest and describes it. */
+int pml_commit_files__write_manifest(pml_manifest_meta *meta, pml_arena *arena, pml_commit_files *f, const pml_manifest_entry *v,
+                                     size_t n, pml_error *err);
+int pml_names__add(pml_names *names, pml_env *env, const char *name);
+
+#endif

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Batch commits: the public side, idempotence by user and identifier, and the check of recovered messages. */
+#include <string.h>
+
+#include "storage/file_io.h"
+#include "table/commit.h"
+#include "table/writer.h"
+
+int pml_commit_open(pml_commit **out, pml_table *t, const char *user, pml_error *err)
+{
+    char uuid[37];
+    *out = NULL;
+    if (user != NULL && user[0] == '\0')
+        return pml_error__set(err, PML_E_INVAL, "the commit user is empty");
+    PML_RETURN_IF(pml_writer__check_table(t, err));
+    PML_RETURN_IF(pml_env__uuid(t->env, uuid, err));
+    pml_commit *c = pml_env__calloc(t->env, 1, sizeof *c);
+    if (c == NULL)
+        return pml_error__no_memory(err);
+    pml_table_acquire(t);
+    c->env = t->env;
+    c->table = t;
+    c->user = pml_env__strdup(t->env, user == NULL ? uuid : user);
+    if (c->user == NULL) {
+        pml_commit_close(c);
+        return pml_error__no_memory(err);
+    }
+    *out = c;
+    return PML_OK;
+}
+
+void pml_commit_close(pml_commit *c)
+{
+    if (c == NULL)
+        return;
+    pml_env *env = c->env;
+    pml_table *t = c->table;
+    pml_env__free(env, c->user);
+    pml_env__free(env, c);
+    pml_table_release(t);
+}
+
+const char *pml_commit_user(const pml_commit *c)
+{
+    return c->user;
+}
+
+typedef struct batch_commit {
+    pml_commit *commit;
+    int64_t identifier;
+    const pml_commit_options *options;
+    size_t n;
+    const pml_new_files **files;
+} batch_commit;
+
+static int files_exist(batch_commit *b, pml_error *err)
+{
+    for (size_t i = 0; i < b->n; i++)
+        for (size_t j = 0; j < b->files[i]->n; j++) {
+            bool there;
+            PML_RETURN_IF(pml_file__exists(&there, b->commit->env, b->files[i]->paths[j], err));
+            if (!there)
+                return pml_error__at(err, PML_E_NOT_FOUND, PML_PLACE_DATA_FILE, b->files[i]->paths[j],
+                                     "%s is gone: these messages cannot be committed any more", b->files[i]->paths[j]);
+        }
+    return PML_OK;
+}
+
+/* A file that the table holds already would be added twice: a replayed commit whose snapshot of this user has expired. */
+static int refuse_known_files(batch_commit *b, const pml_commit_base *base, pml_error *err)
+{
+    pml_manifest_entries live;
+    pml_map known;
+    int rc;
+    pml_map__init(&known, b->commit->env);
+    PML_TRY(pml_table__live_files(&live, base->arena, b->commit->table, base->latest, NULL, err));
+    for (size_t i = 0; i < live.n; i++)
+        if (pml_map__put(&known, live.v[i].file.name, strlen(live.v[i].file.name), &known, NULL) != PML_OK) {
+            rc = pml_error__no_memory(err);
+            goto out;
+        }
+    for (size_t i = 0; i < b->n; i++)
+        for (size_t j = 0; j < b->files[i]->n; j++)
+            if (pml_map__has(&known, b->files[i]->files[j].name, strlen(b->files[i]->files[j].name))) {
+                rc = pml_error__at(err, PML_E_CONFLICT, PML_PLACE_DATA_FILE, b->files[i]->files[j].name,
+                                   "%s is part of %s already: these messages were committed before", b->files[i]->files[j].name,
+                                   b->commit->table->path);
+                goto out;
+            }
+out:
+    pml_map__clear(&known, NULL);
+    return rc;
+}
+
+static int batch_decide(void *arg, pml_commit_decision *d, const pml_commit_base *base, pml_error *err)
+{
+    batch_commit *b = arg;
+    const pml_commit_options *o = b->options;
+    pml_snapshot s;
+    bool found = false;
+    d->identifier = b->identifier;
+    if ((o->flags & PML_COMMIT_CHECK) != 0 && base->latest != NULL) {
+        PML_RETURN_IF(pml_commit__find_user(&found, &s, base->arena, b->commit->table, base->latest->id, b->commit->user, err));
+        if (found && s.commit_identifier >= b->identifier) {
+            d->nothing = true;
+            d->result_id = s.id;
+            return PML_OK;
+        }
+        PML_RETURN_IF(refuse_known_files(b, base, err));
+    }
+    if ((o->flags & PML_COMMIT_CHECK) != 0)
+        PML_RETURN_IF(files_exist(b, err));
+    if (b->n == 0 && (o->flags & PML_COMMIT_EMPTY) == 0 && !b->commit->table->options.commit_force_create) {
+        d->nothing = true;
+        d->result_id = -1;
+        return PML_OK;
+    }
+    d->n_files = b->n;
+    d->files = b->files;
+    d->n_properties = o->n_properties;
+    d->properties = (const pml_option *)(const void *)o->properties;
+    return PML_OK;
+}
+
+_Static_assert(sizeof(pml_option) == sizeof(pml_option_pair), "the public pair and the inner option are one layout");
+
+static int collect_files(batch_commit *b, pml_messages *const *messages, size_t n, pml_error *err)
+{
+    size_t total = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(messages[i]->table->path, b->commit->table->path) != 0)
+            return pml_error__set(err, PML_E_INVAL, "messages of %s cannot be committed to %s", messages[i]->table->path,
+                                  b->commit->table->path);
+        total += messages[i]->n;
+    }
+    b->files = pml_env__calloc(b->commit->env, total, sizeof *b->files);
+    if (b->files == NULL)
+        return pml_error__no_memory(err);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < messages[i]->n; j++)
+            b->files[b->n++] = messages[i]->v[j];
+    return PML_OK;
+}
+
+int pml_commit_run(pml_commit_result *out, pml_commit *c, pml_messages *const *messages, size_t n, int64_t identifier,
+                   const pml_commit_options *options, pml_error *err)
+{
+    const pml_commit_options defaults = PML_COMMIT_OPTIONS_INIT;
+    batch_commit b = {.commit = c, .identifier = identifier, .options = options == NULL ? &defaults : options};
+    int rc;
+    if (b.options->struct_size != sizeof defaults || out->struct_size != sizeof *out)
+        return pml_error__set(err, PML_E_INVAL, "struct_size of commit options or result is not what this library knows");
+    const pml_commit_request request = {.arg = &b, .decide = batch_decide, .watermark = b.options->watermark,
+                                        .kind = PML_COMMIT_APPEND};
+    PML_TRY(collect_files(&b, messages, n, err));
+    PML_TRY(pml_commit__execute(out, c, &request, err));
+out:
+    pml_env__free(c->env, b.files);
+    return rc;
+}
+
+int pml_commit_abort(pml_commit *c, pml_messages *const *messages, size_t n, pml_error *err)
+{
+    (void)c, (void)err;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < messages[i]->n; j++)
+            pml_new_files__delete(messages[i]->v[j]);
+    return PML_OK;
+}

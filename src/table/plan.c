@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Planning: which files (and memory views) answer a scan.
+ *
+ *   1. pin the memory views, then choose the snapshot (I8), then let the memory check itself against it
+ *   2. refuse by name what the snapshot holds and this version cannot read rightly
+ *   3. live files, pruned by partition and by statistics
+ *   4. splits: files of one partition-bucket, packed in write order up to the target size; the last one carries the memory
+ */
+#include <string.h>
+
+#include "table/prune.h"
+#include "table/scan.h"
+
+enum { PLAN_EXPIRED_TRIES = 3 }; /* the latest snapshot can only expire under us when somebody commits faster than we plan */
+
+void pml_plan__acquire(pml_plan *p)
+{
+    (void)atomic_fetch_add_explicit(&p->refs, 1, memory_order_relaxed);
+}
+
+void pml_plan_free(pml_plan *p)
+{
+    if (p == NULL || atomic_fetch_sub_explicit(&p->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    pml_env *env = p->env;
+    if (p->pins != NULL)
+        p->memory->release(p->pins);
+    for (size_t i = 0; i < p->n_splits; i++)
+        for (size_t j = 0; j < p->splits[i].n_files; j++)
+            pml_env__free(env, (char *)p->splits[i].paths[j]);
+    pml_arena__clear(&p->arena);
+    pml_table_release(p->table);
+    pml_env__free(env, p);
+}
+
+/* ---- 1. snapshot and views ---- */
+
+static int snapshot_missing(pml_table *t, int64_t id, pml_error *err)
+{
+    int64_t first = -1, last = -1;
+    (void)pml_table__earliest_snapshot(&first, t, NULL);
+    (void)pml_table__latest_snapshot(&last, t, false, NULL);
+    if (last < 0)
+        return pml_error__at(err, PML_E_NOT_FOUND, PML_PLACE_SNAPSHOT, t->path, "%s has no snapshot yet, so none with id %lld",
+                             t->path, (long long)id);
+    return pml_error__at(err, PML_E_NOT_FOUND, PML_PLACE_SNAPSHOT, t->path, "%s has no snapshot %lld: there are %lld to %lld",
+                         t->path, (long long)id, (long long)first, (long long)last);
+}
+
+/* Fills *s and p->snapshot_id; *found = false: the table has no snapshot. */
+static int choose_snapshot(pml_snapshot *s, bool *found, pml_plan *p, const pml_scan *scan, int64_t min_snapshot, pml_error *err)
+{
+    int64_t id = scan->snapshot_id;
+    *found = false;
+    if (id < 0) {
+        PML_RETURN_IF(pml_table__latest_snapshot(&id, p->table, false, err));
+        /* The hint may be old. Memory already let go of what newer snapshots hold, so look again before giving up. */
+        if (id < min_snapshot)
+            PML_RETURN_IF(pml_table__latest_snapshot(&id, p->table, true, err));
+    }
+    p->snapshot_id = id;
+    if (id < 0)
+        return PML_OK;
+    int rc = pml_table__load_snapshot(s, &p->arena, p->table, id, err);
+    if (rc == PML_E_NOT_FOUND && scan->snapshot_id >= 0)
+        return snapshot_missing(p->table, id, err);
+    if (rc == PML_E_NOT_FOUND)
+        return pml_error__at(err, PML_E_SNAPSHOT_GONE, PML_PLACE_SNAPSHOT, p->table->path,
+                             "snapshot %lld of %s expired while it was planned; plan again", (long long)id, p->table->path);
+    *found = rc == PML_OK;
+    return rc;
+}
+
+static int pin_and_choose(pml_snapshot *s, bool *found, pml_plan *p, const pml_scan *scan, pml_error *err)
+{
+    int tries = scan->memory == NULL ? 0 : scan->memory->retries(scan->memory_ctx);
+    for (;; tries--) {
+        int64_t min_snapshot = -1;
+        bool again = false;
+        if (scan->memory != NULL)
+            PML_RETURN_IF(scan->memory->pin(scan->memory_ctx, &p->pins, &min_snapshot, p->table, scan->predicate, err));
+        PML_RETURN_IF(choose_snapshot(s, found, p, scan, min_snapshot, err));
+        if (scan->memory == NULL)
+            return PML_OK;
+        int rc = scan->memory->resolve(p->pins, &again, *found ? s : NULL, scan->snapshot_id >= 0, err);
+        if (rc == PML_OK || !again || tries <= 0)
+            return rc;
+        scan->memory->release(p->pins);
+        p->pins = NULL;
+    }
+}
+
+/* ---- 2. what is read ---- */
+
+static int resolve_schema(pml_plan *p, const pml_scan *scan, const pml_snapshot *s, bool found, pml_error *err)
+{
+    p->schema = p->table->schema;
+    /* Time travel shows the columns of then (M 14.4); everything else the latest ones. */
+    if (found && scan->snapshot_id >= 0) {
+        PML_RETURN_IF(pml_table__schema_at(&p->schema, p->table, s->schema_id, err));
+        PML_RETURN_IF(pml_table_options__check_supported(p->schema, p->table->overrides, p->table->n_overrides, false,
+                                                         p->table->path, err));
+    }
+    p->n_columns = scan->all_columns ? p->schema->n_fields : scan->n_columns;
+    p->columns = pml_arena__array(&p->arena, p->n_columns, sizeof *p->columns);
+    p->out_fields = pml_arena__array(&p->arena, p->n_columns, sizeof *p->out_fields);
+    if (p->columns == NULL || p->out_fields == NULL)
+        return pml_error__no_memory(err);
+    for (size_t i = 0; i < p->n_columns; i++) {
+        p->columns[i] =
+            scan->all_columns ? (int32_t)i : pml_table_schema__find(p->schema, scan->columns[i], strlen(scan->columns[i]));
+        if (p->columns[i] < 0)
+            return pml_error__set(err, PML_E_NOT_FOUND, "there is no column '%s' in %s", scan->columns[i], p->table->path);
+        p->out_fields[i] = p->schema->fields[p->columns[i]];
+    }
+    return PML_OK;
+}
+
+struct missing_column {
+    const pml_table_schema *schema;
+    int32_t id;
+};
+
+static void find_missing(void *arg, int32_t id)
+{
+    struct missing_column *m = arg;
+    if (pml_table_schema__find_id(m->schema, id) < 0)
+        m->id = id;
+}
+
+static int resolve_predicate(pml_plan *p, const pml_scan *scan, pml_error *err)
+{
+    struct missing_column m = {p->schema, -1};
+    if (scan->predicate == NULL)
+        return PML_OK;
+    if (pml_pred__copy(&p->predicate, &p->arena, scan->predicate) != PML_OK)
+        return pml_error__no_memory(err);
+    pml_pred__columns(p->predicate, find_missing, &m);
+    if (m.id >= 0)
+        return pml_error__set(err, PML_E_NOT_FOUND, "the predicate uses a column (id %d) that snapshot %lld of %s does not have", m.id,
+                              (long long)p->snapshot_id, p->table->path);
+    return PML_OK;
+}
+
+static int refuse_indexes(pml_plan *p, const pml_snapshot *s, pml_error *err)
+{
+    pml_index_entries entries = {0};
+    if (s->index_manifest == NULL)
+        return PML_OK;
+    PML_RETURN_IF(pml_table__load_index_manifest(&entries, &p->arena, p->table, s->index_manifest, err));
+    for (size_t i = 0; i < entries.n; i++) {
+        if (entries.v[i].has_global_index) /* only prunes: not using it gives the same rows */
+            continue;
+        const char *feature = strcmp(entries.v[i].type, "DELETION_VECTORS") == 0 ? "deletion-vectors" : entries.v[i].type;
+        return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_INDEX, s->index_manifest,
+                             "needs %s: snapshot %lld of %s has index files of type %s, which this version does not read", feature,
+                             (long long)s->id, p->table->path, entries.v[i].type);
+    }
+    return PML_OK;
+}
+
+static bool same_fields(const pml_table_schema *a, const pml_table_schema *b)
+{
+    if (a->n_fields != b->n_fields)
+        return false;
+    for (size_t i = 0; i < a->n_fields; i++)
+        if (a->fields[i].id != b->fields[i].id || strcmp(a->fields[i].name, b->fields[i].name) != 0 ||
+            !pml_type__equal(&a->fields[i].type, &b->fields[i].type, true))
+            return false;
+    return true;
+}
+
+/* Refuses what a file holds and this version would read wrongly. */
+static int refuse_file(pml_plan *p, const pml_manifest_entry *e, pml_error *err)
+{
+    char format[16];
+    const pml_data_file *f = &e->file;
+    const pml_table_schema *written;
+    PML_RETURN_IF(pml_path__format(format, f->name, err));
+    if (strcmp(format, "parquet") != 0)
+        return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_DATA_FILE, f->name,
+                             "needs format:%s: %s of %s is not a Parquet file, which is all this version reads", format, f->name,
+                             p->table->path);
+    if (f->write_cols.present)
+        return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_DATA_FILE, f->name,
+                             "needs data-evolution: %s of %s holds some of the columns only", f->name, p->table->path);
+    if (e->bucket < 0)
+        return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_DATA_FILE, f->name, "needs bucket:postpone: %s of %s is in bucket %d",
+                             f->name, p->table->path, e->bucket);
+    PML_RETURN_IF(pml_table__schema_at(&written, p->table, f->schema_id, err));
+    if (written != p->schema && !same_fields(written, p->schema))
+        return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_DATA_FILE, f->name,
+                             "needs schema-evolution: %s of %s was written with schema %lld, the read is at schema %lld and their "
+                             "columns differ",
+                             f->name, p->table->path, (long long)f->schema_id, (long long)p->schema->id);
+    return PML_OK;
+}
+
+/* ---- 3. files ---- */
+
+static int plan_files(pml_manifest_entries *live, pml_plan *p, const pml_snapshot *s, pml_error *err)
+{
+    pml_prune prune;
+    int rc;
+    size_t kept = 0;
+    PML_TRY(pml_prune__init(&prune, p->env, p->schema, p->predicate, err));
+    const pml_live_files_request request = {.keep = pml_prune__keep_entry, .arg = &prune};
+    PML_TRY(pml_table__live_files(live, &p->arena, p->table, s, &request, err));
+    if (prune.rc != PML_OK) {
+        rc = prune.rc;
+        if (err != NULL)
+            *err = prune.err;
+        goto out;
+    }
+    for (size_t i = 0; i < live->n; i++) {
+        bool matches;
+        PML_TRY(refuse_file(p, &live->v[i], err));
+        PML_TRY(pml_prune__file(&matches, &prune, &live->v[i].file, err));
+        if (matches)
+            live->v[kept++] = live->v[i];
+    }
+    live->n = kept;
+out:
+    pml_prune__clear(&prune);
+    return rc;
+}
+
+/* ---- the whole ---- */
+
+static int plan_new(pml_plan **out, const pml_scan *scan)
+{
+    pml_env *env = scan->table->env;
+    pml_plan *p = pml_env__calloc(env, 1, sizeof *p);
+    *out = p;
+    if (p == NULL)
+        return PML_E_NOMEM;
+    atomic_init(&p->refs, 1);
+    p->env = env;
+    pml_table_acquire(scan->table);
+    p->table = scan->table;
+    pml_arena__init(&p->arena, env);
+    p->limit = scan->limit;
+    p->memory = scan->memory;
+    return PML_OK;
+}
+
+static int plan_once(pml_plan **out, const pml_scan *scan, pml_error *err)
+{
+    pml_plan *p = NULL;
+    pml_snapshot s;
+    bool found = false;
+    pml_manifest_entries live = {0};
+    int rc;
+    if (plan_new(&p, scan) != PML_OK)
+        return pml_error__no_memory(err);
+    PML_TRY(pin_and_choose(&s, &found, p, scan, err));
+    PML_TRY(resolve_schema(p, scan, &s, found, err));
+    PML_TRY(resolve_predicate(p, scan, err));
+    if (found) {
+        PML_TRY(refuse_indexes(p, &s, err));
+        PML_TRY(plan_files(&live, p, &s, err));
+    }
+    PML_TRY(pml_plan__make_splits(p, &live, err));
+    *out = p;
+    p = NULL;
+out:
+    pml_plan_free(p);
+    return rc;
+}
+
+int pml_scan_plan(pml_plan **out, pml_scan *scan, pml_error *err)
+{
+    int rc = PML_E_SNAPSHOT_GONE;
+    *out = NULL;
+    for (int i = 0; rc == PML_E_SNAPSHOT_GONE && i < PLAN_EXPIRED_TRIES; i++) {
+        rc = plan_once(out, scan, err);
+        if (scan->snapshot_id >= 0)
+            break;
+    }
+    return rc;
+}
+
+int64_t pml_plan_snapshot_id(const pml_plan *p)
+{
+    return p->snapshot_id;
+}
+
+size_t pml_plan_split_count(const pml_plan *p)
+{
+    return p->n_splits;
+}
+
+int pml_plan_split_get(pml_split_info *out, const pml_plan *p, size_t i, pml_error *err)
+{
+    if (out->struct_size != sizeof *out)
+        return pml_error__set(err, PML_E_INVAL, "pml_split_info.struct_size is %zu, this library knows %zu", out->struct_size,
+                              sizeof *out);
+    if (i >= p->n_splits)
+        return pml_error__set(err, PML_E_INVAL, "there is no split %zu: the plan has %zu", i, p->n_splits);
+    const pml_split *s = &p->splits[i];
+    *out = (pml_split_info)PML_SPLIT_INFO_INIT;
+    out->files = (int64_t)s->n_files;
+    for (size_t j = 0; j < s->n_files; j++)
+        out->rows_on_disk += s->files[j].row_count;
+    out->rows_in_memory = s->memory_rows;
+    out->bucket = s->bucket;
+    out->partition = s->partition_path;
+    return PML_OK;
+}

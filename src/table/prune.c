@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "table/prune.h"
+
+#include "meta/column_stats.h"
+#include "meta/partition.h"
+
+static char verdict_yes, verdict_no;
+
+int pml_prune__init(pml_prune *pr, pml_env *env, const pml_table_schema *schema, const pml_pred *predicate, pml_error *err)
+{
+    *pr = (pml_prune){.env = env, .schema = schema, .predicate = predicate};
+    pml_map__init(&pr->verdicts, env);
+    pml_arena__init(&pr->arena, env);
+    _Static_assert(sizeof pr->partition_ids / sizeof pr->partition_ids[0] == PML_PARTITION_KEYS_MAX, "one id per key");
+    if (schema->n_partition_keys > PML_PARTITION_KEYS_MAX)
+        return pml_error__set(err, PML_E_LIMIT, "the table has %zu partition keys, at most %d are supported",
+                              schema->n_partition_keys, PML_PARTITION_KEYS_MAX);
+    for (size_t i = 0; i < schema->n_partition_keys; i++)
+        pr->partition_ids[i] = schema->fields[schema->partition_index[i]].id;
+    if (predicate != NULL && schema->n_partition_keys > 0 &&
+        pml_pred__project(&pr->partition_pred, &pr->arena, predicate, pr->partition_ids, schema->n_partition_keys) != PML_OK)
+        return pml_error__no_memory(err);
+    return PML_OK;
+}
+
+void pml_prune__clear(pml_prune *pr)
+{
+    pml_map__clear(&pr->verdicts, NULL);
+    pml_arena__clear(&pr->arena);
+}
+
+int pml_prune__partition(bool *matches, pml_prune *pr, pml_bytes partition, pml_error *err)
+{
+    pml_value values[PML_PARTITION_KEYS_MAX];
+    *matches = true;
+    if (pr->partition_pred == NULL)
+        return PML_OK;
+    const char *known = pml_map__get(&pr->verdicts, partition.ptr, partition.len);
+    if (known == NULL) {
+        PML_RETURN_IF(pml_partition__decode(values, pr->schema, partition, err));
+        known = pml_pred__test_values(pr->partition_pred, pr->partition_ids, values, pr->schema->n_partition_keys) ? &verdict_yes
+                                                                                                                  : &verdict_no;
+        if (pml_map__put(&pr->verdicts, partition.ptr, partition.len, (void *)known, NULL) != PML_OK)
+            return pml_error__no_memory(err);
+    }
+    *matches = known == &verdict_yes;
+    return PML_OK;
+}
+
+bool pml_prune__keep_entry(void *arg, const pml_manifest_entry *e)
+{
+    pml_prune *pr = arg;
+    bool matches = true;
+    if (pr->rc == PML_OK)
+        pr->rc = pml_prune__partition(&matches, pr, e->partition, &pr->err);
+    return matches;
+}
+
+int pml_prune__file(bool *matches, pml_prune *pr, const pml_data_file *f, pml_error *err)
+{
+    *matches = true;
+    if (pr->predicate == NULL)
+        return PML_OK;
+    size_t n = pr->schema->n_fields;
+    pml_column_stats *stats = pml_env__calloc(pr->env, n, sizeof *stats);
+    int rc = stats == NULL ? pml_error__no_memory(err)
+                           : pml_column_stats__decode(stats, pr->env, &f->value_stats, &f->value_stats_cols, pr->schema->fields, n,
+                                                      err);
+    if (rc == PML_OK)
+        *matches = pml_pred__may_match(pr->predicate, stats, n, f->row_count);
+    else
+        rc = pml_error__prefix(err, rc, "statistics of %s", f->name);
+    pml_env__free(pr->env, stats);
+    return rc;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A plan as one stream: its splits one after the other, up to the limit. And counting without reading where that is exact. */
+#include <string.h>
+
+#include "columnar/batch.h"
+#include "table/scan.h"
+
+typedef struct plan_reader {
+    pml_env *env;
+    pml_plan *plan;
+    pml_read_options options;
+    size_t next, end;     /* splits */
+    int64_t left;         /* rows still wanted; -1: all */
+    struct ArrowArrayStream split;
+} plan_reader;
+
+static void plan_reader_drop(void *owner)
+{
+    plan_reader *r = owner;
+    pml_env *env = r->env;
+    if (r->split.release != NULL)
+        r->split.release(&r->split);
+    pml_plan_free(r->plan);
+    pml_env__free(env, r);
+    pml_env_release(env);
+}
+
+/* Shortens a batch to n rows; its buffers stay as they are. */
+static void cut(struct ArrowArray *batch, int64_t n)
+{
+    batch->length = n;
+    for (int64_t i = 0; i < batch->n_children; i++) {
+        batch->children[i]->length = n;
+        batch->children[i]->null_count = batch->children[i]->null_count == 0 ? 0 : -1;
+    }
+}
+
+static int plan_reader_next(void *owner, struct ArrowArray *out, pml_error *err)
+{
+    plan_reader *r = owner;
+    while (out->release == NULL && r->left != 0) {
+        if (r->split.release == NULL) {
+            if (r->next == r->end)
+                return PML_OK;
+            PML_RETURN_IF(pml_split__open(&r->split, r->plan, r->next++, &r->options, err));
+        }
+        if (r->split.get_next(&r->split, out) != 0)
+            return pml_stream_error(&r->split, err);
+        if (out->release == NULL) {
+            r->split.release(&r->split);
+            continue;
+        }
+        if (r->left > 0 && out->length > r->left)
+            cut(out, r->left);
+        if (r->left > 0)
+            r->left -= out->length;
+    }
+    return PML_OK;
+}
+
+int pml_read_open(struct ArrowArrayStream *out, pml_plan *plan, const pml_read_options *options, pml_error *err)
+{
+    const pml_read_options defaults = PML_READ_OPTIONS_INIT;
+    const pml_read_options *o = options == NULL ? &defaults : options;
+    struct ArrowSchema schema = {0};
+    int rc;
+    memset(out, 0, sizeof *out);
+    if (o->struct_size != sizeof *o)
+        return pml_error__set(err, PML_E_INVAL, "pml_read_options.struct_size is %zu, this library knows %zu", o->struct_size,
+                              sizeof *o);
+    if (o->split < -1 || o->split >= (int64_t)plan->n_splits || o->batch_rows < 0 || o->validate > PML_VALIDATE_FULL)
+        return pml_error__set(err, PML_E_INVAL, "read options: split %lld of %zu, batch_rows %lld, validate %u",
+                              (long long)o->split, plan->n_splits, (long long)o->batch_rows, o->validate);
+    plan_reader *r = pml_env__calloc(plan->env, 1, sizeof *r);
+    if (r == NULL)
+        return pml_error__no_memory(err);
+    pml_env_acquire(plan->env);
+    r->env = plan->env;
+    pml_plan__acquire(plan);
+    r->plan = plan;
+    r->options = *o;
+    r->next = o->split < 0 ? 0 : (size_t)o->split;
+    r->end = o->split < 0 ? plan->n_splits : (size_t)o->split + 1;
+    r->left = plan->limit;
+    PML_TRY(pml_type__export(&schema, plan->env, plan->out_fields, plan->n_columns, err));
+    PML_TRY(pml_stream__new(out, plan->env, &schema, plan_reader_next, plan_reader_drop, r, err));
+    r = NULL;
+out:
+    pml_schema__release(&schema);
+    if (r != NULL)
+        plan_reader_drop(r);
+    return rc;
+}
+
+int pml_stream_error(struct ArrowArrayStream *stream, pml_error *err)
+{
+    pml_error own = PML_ERROR_INIT;
+    if (!pml_stream__last_error(stream, &own))
+        return pml_error__set(err, PML_E_INVAL, "the stream is not one of this library, or none of its calls failed");
+    if (err != NULL)
+        *err = own;
+    return own.code;
+}
+
+/* Reads the plan with the columns of its predicate only. */
+static int count_by_reading(int64_t *rows, pml_plan *plan, pml_error *err)
+{
+    struct ArrowArrayStream stream;
+    struct ArrowArray batch = {0};
+    int rc;
+    *rows = 0;
+    PML_RETURN_IF(pml_read_open(&stream, plan, NULL, err));
+    for (;;) {
+        if (stream.get_next(&stream, &batch) != 0) {
+            rc = pml_stream_error(&stream, err);
+            break;
+        }
+        rc = PML_OK;
+        if (batch.release == NULL)
+            break;
+        *rows += batch.length;
+        batch.release(&batch);
+    }
+    stream.release(&stream);
+    return rc;
+}
+
+int pml_plan_count(int64_t *rows, pml_plan *plan, pml_error *err)
+{
+    *rows = 0;
+    if (plan->predicate != NULL) {
+        /* No output columns: only what the predicate needs is read. The plan itself is not changed for others. */
+        pml_plan narrow = {.refs = 1, .env = plan->env, .table = plan->table, .snapshot_id = plan->snapshot_id,
+                           .schema = plan->schema, .columns = plan->columns, .out_fields = plan->out_fields,
+                           .predicate = plan->predicate, .limit = plan->limit, .n_splits = plan->n_splits,
+                           .splits = plan->splits, .memory = plan->memory, .pins = plan->pins};
+        return count_by_reading(rows, &narrow, err);
+    }
+    for (size_t i = 0; i < plan->n_splits; i++) {
+        for (size_t j = 0; j < plan->splits[i].n_files; j++)
+            *rows += plan->splits[i].files[j].row_count;
+        *rows += plan->splits[i].memory_rows;
+    }
+    if (plan->limit >= 0 && *rows > plan->limit)
+        *rows = plan->limit;
+    return PML_OK;
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "table/rolling.h"
+
+#include <string.h>
+
+#include "format/file_format.h"
+#include "meta/column_stats.h"
+#include "storage/file_io.h"
+
+enum { ROLL_CHECK_ROWS = 8192 }; /* a batch is cut into pieces of so many rows, and the size is looked at after each */
+
+struct pml_rolling {
+    pml_env *env;
+    pml_table *table;
+    pml_new_files *to;
+    int64_t next_sequence;
+    char uuid[37];
+    int64_t counter;
+    char *dir;
+    pml_stats_mode *modes;
+    /* the open file; writer NULL: none */
+    pml_format_writer *writer;
+    pml_stats_collector *stats;
+    char *name, *path;
+    int64_t rows;
+};
+
+int pml_new_files__init(pml_new_files *f, pml_env *env, pml_bytes partition, int32_t bucket, int32_t total_buckets)
+{
+    *f = (pml_new_files){.env = env, .bucket = bucket, .total_buckets = total_buckets};
+    pml_arena__init(&f->arena, env);
+    f->partition.ptr = pml_arena__copy(&f->arena, partition.ptr, partition.len);
+    f->partition.len = partition.len;
+    return f->partition.ptr == NULL ? PML_E_NOMEM : PML_OK;
+}
+
+void pml_new_files__clear(pml_new_files *f)
+{
+    if (f->env != NULL)
+        pml_arena__clear(&f->arena);
+    *f = (pml_new_files){0};
+}
+
+void pml_new_files__delete(pml_new_files *f)
+{
+    for (size_t i = 0; i < f->n; i++)
+        (void)pml_file__remove(f->env, f->paths[i], NULL);
+    f->n = 0;
+    f->rows = 0;
+}
+
+static pml_data_file *new_files_add(pml_new_files *f, const char *path)
+{
+    if (f->n == f->cap) {
+        size_t cap = f->cap == 0 ? 4 : f->cap * 2;
+        pml_data_file *files = pml_arena__array(&f->arena, cap, sizeof *files);
+        const char **paths = pml_arena__array(&f->arena, cap, sizeof *paths);
+        if (files == NULL || paths == NULL)
+            return NULL;
+        if (f->n > 0) {
+            memcpy(files, f->files, f->n * sizeof *files);
+            memcpy(paths, f->paths, f->n * sizeof *paths);
+        }
+        f->files = files;
+        f->paths = paths;
+        f->cap = cap;
+    }
+    f->paths[f->n] = pml_arena__strdup(&f->arena, path);
+    return f->paths[f->n] == NULL ? NULL : &f->files[f->n];
+}
+
+int pml_rolling__new(pml_rolling **out, pml_table *t, pml_new_files *to, int64_t first_sequence, pml_error *err)
+{
+    int rc;
+    *out = NULL;
+    pml_rolling *r = pml_env__calloc(t->env, 1, sizeof *r);
+    if (r == NULL)
+        return pml_error__no_memory(err);
+    pml_table_acquire(t);
+    r->env = t->env;
+    r->table = t;
+    r->to = to;
+    r->next_sequence = first_sequence;
+    PML_TRY(pml_env__uuid(r->env, r->uuid, err));
+    PML_TRY(pml_path__bucket(&r->dir, r->env, t->path, t->schema, &t->options, to->partition, to->bucket, err));
+    r->modes = pml_env__calloc(r->env, t->schema->n_fields, sizeof *r->modes);
+    if (r->modes == NULL) {
+        rc = pml_error__no_memory(err);
+        goto out;
+    }
+    for (size_t i = 0; i < t->schema->n_fields; i++)
+        PML_TRY(pml_table_options__stats_mode(&r->modes[i], t->schema, &t->options, i, err));
+    *out = r;
+    r = NULL;
+out:
+    pml_rolling__free(r);
+    return rc;
+}
+
+static void file_forget(pml_rolling *r)
+{
+    pml_format_writer__free(r->writer); /* removes the file unless it was finished */
+    pml_stats__free(r->stats);
+    pml_env__free(r->env, r->name);
+    pml_env__free(r->env, r->path);
+    r->writer = NULL;
+    r->stats = NULL;
+    r->name = r->path = NULL;
+    r->rows = 0;
+}
+
+void pml_rolling__free(pml_rolling *r)
+{
+    if (r == NULL)
+        return;
+    pml_env *env = r->env;
+    pml_table *t = r->table;
+    file_forget(r);
+    pml_env__free(env, r->modes);
+    pml_env__free(env, r->dir);
+    pml_env__free(env, r);
+    pml_table_release(t);
+}
+
+static int file_open(pml_rolling *r, pml_error *err)
+{
+    const pml_table_options *o = &r->table->options;
+    const pml_table_schema *s = r->table->schema;
+    int rc;
+    const pml_format_write_options options = {.compression = o->file_compression, .zstd_level = o->zstd_level,
+                                              .dictionary = o->parquet_dictionary, .block_bytes = o->file_block_size,
+                                              .page_bytes = o->parquet_page_size};
+    r->name = pml_path__data_file_name(r->env, o, r->uuid, r->counter++);
+    r->path = r->name == NULL ? NULL : pml_path__join(r->env, r->dir, r->name);
+    if (r->path == NULL) {
+        rc = pml_error__no_memory(err);
+        goto out;
+    }
+    PML_TRY(pml_stats__new(&r->stats, r->env, s->fields, s->n_fields, err));
+    PML_TRY(pml_format__create(&r->writer, r->env, o->file_format, r->path, s->fields, s->n_fields, &options, err));
+out:
+    if (rc != PML_OK)
+        file_forget(r);
+    return rc;
+}
+
+/* The description of the file that was just finished. */
+static int file_describe(pml_rolling *r, int64_t size_bytes, pml_error *err)
+{
+    const pml_table_schema *s = r->table->schema;
+    pml_arena *arena = &r->to->arena;
+    static const uint8_t no_fields[12];
+    const pml_bytes empty_row = {no_fields, sizeof no_fields};
+    pml_column_stats *stats = pml_env__calloc(r->env, s->n_fields, sizeof *stats);
+    pml_data_file *f = new_files_add(r->to, r->path);
+    int rc = PML_OK;
+    if (stats == NULL || f == NULL) {
+        rc = pml_error__no_memory(err);
+        goto out;
+    }
+    *f = (pml_data_file){.size_bytes = size_bytes, .row_count = r->rows, .min_key = empty_row, .max_key = empty_row,
+                         .key_stats = {.min = empty_row, .max = empty_row, .has_null_counts = true},
+                         .min_sequence = r->next_sequence - r->rows, .max_sequence = r->next_sequence - 1, .schema_id = s->id,
+                         .extra_files = {.present = true}, .file_source = PML_FILE_SOURCE_APPEND};
+    f->name = pml_arena__strdup(arena, r->name);
+    f->creation_time_ms = (pml_optional_int64){true, pml_env__wall_ms(r->env)};
+    f->delete_row_count = (pml_optional_int64){true, 0};
+    if (f->name == NULL) {
+        rc = pml_error__no_memory(err);
+        goto out;
+    }
+    for (size_t i = 0; i < s->n_fields; i++)
+        pml_stats__get(&stats[i], r->stats, i);
+    PML_TRY(pml_column_stats__encode(&f->value_stats, &f->value_stats_cols, arena, s->fields, s->n_fields, r->modes, stats,
+                                     r->table->options.stats_dense, err));
+    r->to->rows += r->rows;
+    r->to->n++;
+out:
+    pml_env__free(r->env, stats);
+    return rc;
+}
+
+static int file_close(pml_rolling *r, pml_error *err)
+{
+    int64_t size_bytes;
+    if (r->writer == NULL)
+        return PML_OK;
+    int rc = pml_format_writer__finish(r->writer, true, &size_bytes, err);
+    if (rc == PML_OK) {
+        rc = file_describe(r, size_bytes, err);
+        if (rc != PML_OK)
+            (void)pml_file__remove(r->env, r->path, NULL);
+    }
+    file_forget(r);
+    return rc;
+}
+
+int pml_rolling__finish(pml_rolling *r, pml_error *err)
+{
+    return file_close(r, err);
+}
+
+/* At most ROLL_CHECK_ROWS rows, moved. */
+static int write_piece(pml_rolling *r, struct ArrowArray *piece, pml_error *err)
+{
+    int64_t rows = piece->length;
+    int rc = r->writer == NULL ? file_open(r, err) : PML_OK;
+    if (rc == PML_OK)
+        rc = pml_stats__update(r->stats, piece, err);
+    if (rc != PML_OK) {
+        piece->release(piece);
+        return rc;
+    }
+    PML_RETURN_IF(pml_format_writer__write(r->writer, piece, err));
+    r->rows += rows;
+    r->next_sequence += rows;
+    const pml_table_options *o = &r->table->options;
+    if (pml_format_writer__size(r->writer) >= o->target_file_size || r->rows >= o->target_file_rows)
+        return file_close(r, err);
+    return PML_OK;
+}
+
+int pml_rolling__write(pml_rolling *r, struct ArrowArray *batch, pml_error *err)
+{
+    int64_t length = batch->length;
+    pml_shared *shared = NULL;
+    int rc = PML_OK;
+    if (length == 0 || length <= ROLL_CHECK_ROWS) {
+        if (length > 0)
+            return write_piece(r, batch, err);
+        batch->release(batch);
+        return PML_OK;
+    }
+    size_t n = r->table->schema->n_fields;
+    int32_t *columns = pml_env__calloc(r->env, n, sizeof *columns);
+    if (columns == NULL) {
+        batch->release(batch);
+        return pml_error__no_memory(err);
+    }
+    for (size_t i = 0; i < n; i++)
+        columns[i] = (int32_t)i;
+    PML_TRY(pml_shared__new(&shared, r->env, batch, err));
+    for (int64_t at = 0; at < length; at += ROLL_CHECK_ROWS) {
+        struct ArrowArray piece = {0};
+        int64_t rows = length - at < ROLL_CHECK_ROWS ? length - at : ROLL_CHECK_ROWS;
+        PML_TRY(pml_shared__slice(&piece, shared, at, rows, columns, n, NULL, err));
+        PML_TRY(write_piece(r, &piece, err));
+    }
+out:
+    pml_array__release(batch); /* still ours when it could not be shared */
+    if (shared != NULL)
+        pml_shared__release(shared);
+    pml_env__free(r->env, columns);
+    return rc;
+}
+
+int64_t pml_rolling__next_sequence(const pml_rolling *r)
+{
+    return r->next_sequence;
+}

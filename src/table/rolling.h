@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rows of one partition-bucket become data files that roll at the target size (Java: RollingFileWriter, RowDataFileWriter), and
+ * their descriptions. Used by the batch writer and by the flush of real-time segments alike.
+ */
+#ifndef PML_TABLE_ROLLING_H
+#define PML_TABLE_ROLLING_H
+
+#include "columnar/batch.h"
+#include "table/table.h"
+
+/* The files of one partition-bucket that wait for a commit, and where they lie. Owns an arena. */
+typedef struct pml_new_files {
+    pml_env *env;
+    pml_arena arena;
+    pml_bytes partition; /* counted row bytes, in the arena */
+    int32_t bucket, total_buckets;
+    int64_t rows;
+    size_t n, cap;
+    pml_data_file *files;
+    const char **paths;
+} pml_new_files;
+
+int pml_new_files__init(pml_new_files *f, pml_env *env, pml_bytes partition, int32_t bucket, int32_t total_buckets);
+void pml_new_files__clear(pml_new_files *f);
+/* Deletes the files. The caller knows that no snapshot names them. Errors are ignored: orphans are cleaned later. */
+void pml_new_files__delete(pml_new_files *f);
+
+/* Names of data files: one random uuid and one counter per writer and partition-bucket. */
+typedef struct pml_rolling pml_rolling;
+
+/* first_sequence: number of the first row. `to` collects finished files and must outlive the writer. */
+int pml_rolling__new(pml_rolling **out, pml_table *t, pml_new_files *to, int64_t first_sequence, pml_error *err);
+/* The batch (a struct of all table columns) is moved on any return. */
+int pml_rolling__write(pml_rolling *r, struct ArrowArray *batch, pml_error *err);
+/* Ends the open file; all files are durable then. More rows may follow; they go to a new file. */
+int pml_rolling__finish(pml_rolling *r, pml_error *err);
+/* Number of the next row. */
+int64_t pml_rolling__next_sequence(const pml_rolling *r);
+/* Removes the open file; finished ones stay in `to`. NULL allowed. */
+void pml_rolling__free(pml_rolling *r);
+
+#endif

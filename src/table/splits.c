@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Splits of an append plan (Java: AppendOnlySplitGenerator): the files of one partition-bucket in write order, packed one after
+ * the other until the target size. Only the last split of a partition-bucket carries its memory, so that all others stay
+ * independent of this process.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "table/prune.h"
+#include "table/scan.h"
+
+typedef struct group {
+    pml_bytes partition;
+    int32_t bucket, total_buckets;
+    size_t n, cap;
+    const pml_data_file **files;
+    int64_t memory_part;
+} group;
+
+typedef struct groups {
+    pml_map by_key; /* partition bytes + bucket -> group */
+    group **v;      /* in order of appearance */
+    size_t n, cap;
+} groups;
+
+static int group_key(pml_buf *key, pml_bytes partition, int32_t bucket)
+{
+    pml_buf__reset(key);
+    (void)pml_buf__append(key, partition.ptr, partition.len);
+    return pml_buf__append_be32(key, (uint32_t)bucket);
+}
+
+/* Pointer arrays inside an arena grow by doubling: the old ones stay until the plan goes, at most as much again. */
+static int grow(void **v, size_t *cap, size_t n, pml_arena *arena)
+{
+    if (n < *cap)
+        return PML_OK;
+    size_t wider = *cap == 0 ? 8 : *cap * 2;
+    void **p = pml_arena__array(arena, wider, sizeof *p);
+    if (p == NULL)
+        return PML_E_NOMEM;
+    if (n > 0)
+        memcpy(p, *v, n * sizeof *p);
+    *v = p;
+    *cap = wider;
+    return PML_OK;
+}
+
+static int group_of(group **out, groups *g, pml_buf *key, pml_plan *p, pml_bytes partition, int32_t bucket, int32_t total_buckets)
+{
+    PML_RETURN_IF(group_key(key, partition, bucket));
+    *out = pml_map__get(&g->by_key, key->data, key->len);
+    if (*out != NULL)
+        return PML_OK;
+    group *made = pml_arena__alloc(&p->arena, sizeof *made);
+    void *v = g->v;
+    if (made == NULL || grow(&v, &g->cap, g->n, &p->arena) != PML_OK)
+        return PML_E_NOMEM;
+    g->v = v;
+    *made = (group){.bucket = bucket, .total_buckets = total_buckets, .memory_part = -1};
+    made->partition.ptr = pml_arena__copy(&p->arena, partition.ptr, partition.len);
+    made->partition.len = partition.len;
+    if (made->partition.ptr == NULL || pml_map__put(&g->by_key, key->data, key->len, made, NULL) != PML_OK)
+        return PML_E_NOMEM;
+    g->v[g->n++] = made;
+    *out = made;
+    return PML_OK;
+}
+
+static int group_files(groups *g, pml_buf *key, pml_plan *p, const pml_manifest_entries *live)
+{
+    for (size_t i = 0; i < live->n; i++) {
+        group *to;
+        const pml_manifest_entry *e = &live->v[i];
+        PML_RETURN_IF(group_of(&to, g, key, p, e->partition, e->bucket, e->total_buckets));
+        void *files = to->files;
+        PML_RETURN_IF(grow(&files, &to->cap, to->n, &p->arena));
+        to->files = files;
+        to->files[to->n++] = &e->file;
+    }
+    return PML_OK;
+}
+
+static int group_memory(groups *g, pml_buf *key, pml_plan *p, pml_prune *prune, pml_error *err)
+{
+    for (size_t i = 0; p->pins != NULL && i < p->memory->count(p->pins); i++) {
+        pml_memory_part part;
+        bool matches;
+        group *to;
+        p->memory->part(p->pins, i, &part);
+        PML_RETURN_IF(pml_prune__partition(&matches, prune, part.partition, err));
+        if (!matches)
+            continue;
+        if (group_of(&to, g, key, p, part.partition, part.bucket, part.total_buckets) != PML_OK)
+            return pml_error__no_memory(err);
+        to->memory_part = (int64_t)i;
+    }
+    return PML_OK;
+}
+
+/* Write order of a partition-bucket. Files of several writers of an unaware table all start at 0; their order is then the
+   manifest's, which the index keeps (qsort is not stable). */
+typedef struct ordered {
+    const pml_data_file *file;
+    size_t index;
+} ordered;
+
+static int compare_order(const void *pa, const void *pb)
+{
+    const ordered *a = pa, *b = pb;
+    if (a->file->min_sequence != b->file->min_sequence)
+        return a->file->min_sequence < b->file->min_sequence ? -1 : 1;
+    return a->index < b->index ? -1 : 1;
+}
+
+static int split_add(pml_plan *p, size_t *cap, const group *g, const char *path, const ordered *files, size_t n, pml_error *err)
+{
+    if (p->n_splits == *cap) {
+        size_t wider = *cap == 0 ? 16 : *cap * 2;
+        pml_split *v = pml_arena__array(&p->arena, wider, sizeof *v);
+        if (v == NULL)
+            return pml_error__no_memory(err);
+        if (p->n_splits > 0)
+            memcpy(v, p->splits, p->n_splits * sizeof *v);
+        p->splits = v;
+        *cap = wider;
+    }
+    pml_split *s = &p->splits[p->n_splits];
+    pml_data_file *copies = pml_arena__array(&p->arena, n, sizeof *copies);
+    *s = (pml_split){.partition = g->partition, .partition_path = path, .bucket = g->bucket, .total_buckets = g->total_buckets,
+                     .files = copies, .memory_part = -1};
+    s->paths = pml_arena__array(&p->arena, n, sizeof *s->paths);
+    if (copies == NULL || s->paths == NULL)
+        return pml_error__no_memory(err);
+    p->n_splits++;
+    for (size_t i = 0; i < n; i++) {
+        char *file_path;
+        copies[i] = *files[i].file;
+        PML_RETURN_IF(pml_path__data_file(&file_path, p->env, p->table->path, p->schema, &p->table->options, g->partition,
+                                          g->bucket, files[i].file, err));
+        s->paths[s->n_files++] = file_path;
+    }
+    return PML_OK;
+}
+
+static int pack_group(pml_plan *p, size_t *cap, const group *g, pml_error *err)
+{
+    char *path = NULL;
+    ordered *files = pml_env__calloc(p->env, g->n, sizeof *files);
+    int rc;
+    if (files == NULL)
+        return pml_error__no_memory(err);
+    PML_TRY(pml_path__partition(&path, p->env, p->schema, &p->table->options, g->partition, err));
+    size_t len = strlen(path);
+    const char *shown = pml_arena__strndup(&p->arena, path, len > 0 ? len - 1 : 0); /* without the last '/' */
+    if (shown == NULL) {
+        rc = pml_error__no_memory(err);
+        goto out;
+    }
+    for (size_t i = 0; i < g->n; i++)
+        files[i] = (ordered){g->files[i], i};
+    if (g->n > 1)
+        qsort(files, g->n, sizeof *files, compare_order);
+    const pml_table_options *o = &p->table->options;
+    size_t from = 0;
+    int64_t weight = 0;
+    for (size_t i = 0; i < g->n; i++) {
+        int64_t w = files[i].file->size_bytes > o->split_open_cost ? files[i].file->size_bytes : o->split_open_cost;
+        if (i > from && weight + w > o->split_target_size) {
+            PML_TRY(split_add(p, cap, g, shown, files + from, i - from, err));
+            from = i;
+            weight = 0;
+        }
+        weight += w;
+    }
+    if (g->n > from || g->memory_part >= 0)
+        PML_TRY(split_add(p, cap, g, shown, files + from, g->n - from, err));
+    if (g->memory_part >= 0) {
+        pml_memory_part part;
+        p->memory->part(p->pins, (size_t)g->memory_part, &part);
+        p->splits[p->n_splits - 1].memory_part = g->memory_part;
+        p->splits[p->n_splits - 1].memory_rows = part.rows;
+    }
+out:
+    pml_env__free(p->env, path);
+    pml_env__free(p->env, files);
+    return rc;
+}
+
+int pml_plan__make_splits(pml_plan *p, const pml_manifest_entries *live, pml_error *err)
+{
+    groups g = {0};
+    pml_buf key;
+    pml_prune prune;
+    size_t cap = 0;
+    int rc;
+    pml_map__init(&g.by_key, p->env);
+    pml_buf__init(&key, p->env, SIZE_MAX / 2);
+    PML_TRY(pml_prune__init(&prune, p->env, p->schema, p->predicate, err));
+    if (group_files(&g, &key, p, live) != PML_OK) {
+        rc = pml_error__no_memory(err);
+        goto out;
+    }
+    PML_TRY(group_memory(&g, &key, p, &prune, err));
+    for (size_t i = 0; i < g.n; i++)
+        PML_TRY(pack_group(p, &cap, g.v[i], err));
+out:
+    pml_prune__clear(&prune);
+    pml_buf__clear(&key);
+    pml_map__clear(&g.by_key, NULL);
+    return rc;
+}
