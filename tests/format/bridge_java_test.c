@@ -29,13 +29,15 @@ static struct ArrowArray must_read(const char *name, struct ArrowSchema *schema)
     pml_error err = PML_ERROR_INIT;
     struct ArrowArrayStream stream;
     struct ArrowArray array;
-    test_file f = test_file_load(name);
+    static test_file f; /* static: the array charges it until it is released */
+    f = test_file_load(name);
     must_ok(test_parquet_stream(&stream, b, &f, NULL, 0, &test_read_options, &err), &err);
     assert_int_equal(stream.get_schema(&stream, schema), 0);
     if (stream.get_next(&stream, &array) != 0)
         must_ok(b->stream_error(&stream, &err), &err);
     assert_int_equal(test_drain(b, &stream, &err), 0);
     stream.release(&stream);
+    test_file_free(&f);
     return array;
 }
 
