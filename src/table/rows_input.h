@@ -18,6 +18,9 @@ typedef struct pml_rows_input {
     int64_t batch_rows;
 } pml_rows_input;
 
+/* Columns of a file (by name) against the table's: unknown ones and missing NOT NULL ones are errors. */
+int pml_rows_input__check_columns(const pml_rows_input *in, const char *const *names, size_t n, pml_error *err);
+
 int pml_rows_json__open(struct ArrowArrayStream *out, const pml_rows_input *in, pml_error *err);
 int pml_rows_csv__open(struct ArrowArrayStream *out, const pml_rows_input *in, pml_error *err);
 int pml_rows_parquet__open(struct ArrowArrayStream *out, const pml_rows_input *in, pml_error *err);

@@ -102,7 +102,6 @@ static int value_real(pml_value *out, const pml_type *t, const char *name, const
 /* Everything whose canonical form is a string. */
 static int value_text(pml_value *out, pml_arena *arena, const pml_type *t, const char *name, const json_t *v, pml_error *err)
 {
-    static const pml_type bytes_type = {.kind = PML_TYPE_VARBINARY, .length = INT32_MAX};
     char digits[32];
     const char *text = digits;
     size_t len;
@@ -121,7 +120,7 @@ static int value_text(pml_value *out, pml_arena *arena, const pml_type *t, const
         out->bytes = (pml_bytes){(const uint8_t *)text, len};
         return PML_OK;
     }
-    int rc = pml_value__parse(out, arena, t->kind == PML_TYPE_BLOB ? &bytes_type : t, text, len, err);
+    int rc = pml_value__parse(out, arena, t, text, len, err);
     return rc == PML_OK ? PML_OK : pml_error__prefix(err, rc, "column \"%s\"", name);
 }
 
