@@ -22,24 +22,18 @@ static const pml_type variant_part = {.kind = PML_TYPE_VARBINARY, .nullable = fa
 pml_layout pml_layout__of(const pml_type *t)
 {
     switch (t->kind) {
-    case PML_TYPE_BOOLEAN:
-        return PML_LAYOUT_BITS;
+    case PML_TYPE_BOOLEAN: return PML_LAYOUT_BITS;
     case PML_TYPE_CHAR:
     case PML_TYPE_VARCHAR:
     case PML_TYPE_BINARY:
     case PML_TYPE_VARBINARY:
-    case PML_TYPE_BLOB:
-        return PML_LAYOUT_TEXT;
-    case PML_TYPE_ARRAY:
-        return PML_LAYOUT_LIST;
+    case PML_TYPE_BLOB: return PML_LAYOUT_TEXT;
+    case PML_TYPE_ARRAY: return PML_LAYOUT_LIST;
     case PML_TYPE_MAP:
-    case PML_TYPE_MULTISET:
-        return PML_LAYOUT_MAP;
-    case PML_TYPE_VECTOR:
-        return PML_LAYOUT_FIXED_LIST;
+    case PML_TYPE_MULTISET: return PML_LAYOUT_MAP;
+    case PML_TYPE_VECTOR: return PML_LAYOUT_FIXED_LIST;
     case PML_TYPE_ROW:
-    case PML_TYPE_VARIANT:
-        return PML_LAYOUT_STRUCT;
+    case PML_TYPE_VARIANT: return PML_LAYOUT_STRUCT;
     case PML_TYPE_TINYINT:
     case PML_TYPE_SMALLINT:
     case PML_TYPE_INT:
@@ -50,8 +44,7 @@ pml_layout pml_layout__of(const pml_type *t)
     case PML_TYPE_DATE:
     case PML_TYPE_TIME:
     case PML_TYPE_TIMESTAMP:
-    case PML_TYPE_TIMESTAMP_LTZ:
-        break;
+    case PML_TYPE_TIMESTAMP_LTZ: break;
     }
     return PML_LAYOUT_FIXED;
 }

@@ -40,8 +40,8 @@ struct pml_shared;
 /* An array without buffers and with released (zero) children; length, offset and null_count are 0. Its release frees the
    buffers set through pml_array__alloc or pml_array__adopt and releases the children. owner not NULL: the buffers borrow from
    it instead, and one reference of it is taken. */
-int pml_array__init(struct ArrowArray *out, pml_env *env, struct pml_shared *owner, int64_t n_buffers, int64_t n_children,
-                    pml_error *err);
+int pml_array__init(struct ArrowArray *out, pml_env *env, struct pml_shared *owner, int64_t n_buffers,
+                    int64_t n_children, pml_error *err);
 /* A fresh buffer of `bytes`, not zeroed, owned by the array; NULL: no memory. */
 void *pml_array__alloc(struct ArrowArray *a, int i, size_t bytes);
 void *pml_array__calloc(struct ArrowArray *a, int i, size_t bytes);
@@ -50,7 +50,10 @@ void pml_array__adopt(struct ArrowArray *a, int i, void *buffer);
 /* Frees a buffer again (a validity bitmap that turned out to be all ones). */
 void pml_array__drop_buffer(struct ArrowArray *a, int i);
 
-static inline size_t pml_bits__bytes(int64_t n) { return ((size_t)n + 7) / 8; }
+static inline size_t pml_bits__bytes(int64_t n)
+{
+    return ((size_t)n + 7) / 8;
+}
 /* Copies n bits between any bit positions. The last byte written is filled up with zeros when dst_bit is 0. */
 void pml_bits__copy(uint8_t *dst, int64_t dst_bit, const uint8_t *src, int64_t src_bit, int64_t n);
 int64_t pml_bits__count(const uint8_t *bits, int64_t bit, int64_t n); /* ones */

@@ -70,7 +70,8 @@ static int constant_value(struct ArrowArray *out, const pml_type *t, const pml_v
 }
 
 /* n nulls, or n rows of zeros for NOT NULL children below them. */
-static int constant_empty(struct ArrowArray *out, pml_env *env, const pml_type *t, int64_t n, bool valid, pml_error *err)
+static int constant_empty(struct ArrowArray *out, pml_env *env, const pml_type *t, int64_t n, bool valid,
+                          pml_error *err)
 {
     int rc = PML_OK;
     pml_layout layout = pml_layout__of(t);
@@ -79,7 +80,8 @@ static int constant_empty(struct ArrowArray *out, pml_env *env, const pml_type *
     int64_t below = layout == PML_LAYOUT_STRUCT ? n : 0;
     if (layout == PML_LAYOUT_FIXED_LIST && __builtin_mul_overflow(n, (int64_t)t->length, &below))
         return pml_error__set(err, PML_E_LIMIT, "%lld vectors of %d do not fit one array", (long long)n, t->length);
-    PML_TRY(pml_array__init(out, env, NULL, pml_layout__buffers(layout), layout == PML_LAYOUT_MAP ? 1 : (int64_t)kids, err));
+    PML_TRY(pml_array__init(out, env, NULL, pml_layout__buffers(layout), layout == PML_LAYOUT_MAP ? 1 : (int64_t)kids,
+                            err));
     out->length = n;
     out->null_count = valid ? 0 : n;
     size_t width = layout == PML_LAYOUT_BITS || layout == PML_LAYOUT_FIXED ? pml_layout__width(t) : 4;

@@ -59,7 +59,8 @@ uint64_t pml_batch__bytes(const struct ArrowArray *batch, const pml_field *field
 typedef enum pml_check_level { PML_CHECK_TRUSTED = 0, PML_CHECK_BASIC = 1, PML_CHECK_FULL = 2 } pml_check_level;
 /* Structure (children, buffers, lengths) always; basic: monotone offsets, no null in NOT NULL columns; full: UTF-8 and value
    ranges (DECIMAL precision, TIME). PML_E_INVAL names column and row. */
-int pml_batch__check(const struct ArrowArray *batch, const pml_field *fields, size_t n, pml_check_level level, pml_error *err);
+int pml_batch__check(const struct ArrowArray *batch, const pml_field *fields, size_t n, pml_check_level level,
+                     pml_error *err);
 
 /* ---- column statistics, as they go into manifests ---- */
 typedef struct pml_stats_collector pml_stats_collector;
@@ -76,11 +77,11 @@ void pml_stats__get(pml_column_stats *out, const pml_stats_collector *s, size_t 
 /* A stream over a callback. next leaves out->release NULL at the end. The schema is moved in. drop (NULL allowed) runs
    once, at release. On failure nothing was moved and drop does not run. */
 int pml_stream__new(struct ArrowArrayStream *out, pml_env *env, struct ArrowSchema *schema,
-                    int (*next)(void *owner, struct ArrowArray *out, pml_error *err), void (*drop)(void *owner), void *owner,
-                    pml_error *err);
+                    int (*next)(void *owner, struct ArrowArray *out, pml_error *err), void (*drop)(void *owner),
+                    void *owner, pml_error *err);
 /* One array as a stream. Schema and array are moved in (untouched on failure). */
-int pml_stream__from_array(struct ArrowArrayStream *out, pml_env *env, struct ArrowSchema *schema, struct ArrowArray *array,
-                           pml_error *err);
+int pml_stream__from_array(struct ArrowArrayStream *out, pml_env *env, struct ArrowSchema *schema,
+                           struct ArrowArray *array, pml_error *err);
 /* A deep copy. */
 int pml_schema__copy(struct ArrowSchema *out, pml_env *env, const struct ArrowSchema *in, pml_error *err);
 /* The error of the last failed call on a stream made by pml_stream__new, for our own callers; false for foreign streams. */

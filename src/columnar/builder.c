@@ -139,23 +139,15 @@ static int builder_append_empty(pml_builder *b, bool valid)
     int rc = b->rc;
     PML_TRY(rc);
     switch (b->layout) {
-    case PML_LAYOUT_BITS:
-        PML_TRY(builder_grow_bits(&b->data, b->length + 1));
-        break;
-    case PML_LAYOUT_FIXED:
-        PML_TRY(pml_buf__append_zeros(&b->data, b->width));
-        break;
-    case PML_LAYOUT_TEXT:
-        PML_TRY(builder_push_offset(b, (int64_t)b->data.len));
-        break;
+    case PML_LAYOUT_BITS: PML_TRY(builder_grow_bits(&b->data, b->length + 1)); break;
+    case PML_LAYOUT_FIXED: PML_TRY(pml_buf__append_zeros(&b->data, b->width)); break;
+    case PML_LAYOUT_TEXT: PML_TRY(builder_push_offset(b, (int64_t)b->data.len)); break;
     case PML_LAYOUT_LIST:
     case PML_LAYOUT_MAP:
         PML_TRY(builder_push_offset(b, b->offsets.len == 0 ? 0 : pml_load_i32(b->offsets.data, b->length)));
         break;
     case PML_LAYOUT_FIXED_LIST:
-    case PML_LAYOUT_STRUCT:
-        PML_TRY(builder_pad_children(b));
-        break;
+    case PML_LAYOUT_STRUCT: PML_TRY(builder_pad_children(b)); break;
     }
     PML_TRY(builder_count(b, valid));
 out:
@@ -186,9 +178,7 @@ int pml_builder__append_value(pml_builder *b, const pml_value *v)
         if (v->i != 0)
             pml_bit_set(b->data.data, b->length);
         break;
-    case PML_LAYOUT_FIXED:
-        PML_TRY(pml_buf__append(&b->data, slot, b->width));
-        break;
+    case PML_LAYOUT_FIXED: PML_TRY(pml_buf__append(&b->data, slot, b->width)); break;
     case PML_LAYOUT_TEXT:
         if (v->bytes.len != 0)
             PML_TRY(pml_buf__append(&b->data, v->bytes.ptr, v->bytes.len));
@@ -197,9 +187,7 @@ int pml_builder__append_value(pml_builder *b, const pml_value *v)
     case PML_LAYOUT_LIST:
     case PML_LAYOUT_MAP:
     case PML_LAYOUT_FIXED_LIST:
-    case PML_LAYOUT_STRUCT:
-        rc = PML_E_INVAL;
-        goto out;
+    case PML_LAYOUT_STRUCT: rc = PML_E_INVAL; goto out;
     }
     PML_TRY(builder_count(b, true));
 out:
@@ -230,8 +218,9 @@ out:
 static int builder_shape(pml_builder *b, struct ArrowArray *out, pml_error *err)
 {
     int rc = b->rc;
-    PML_TRY(rc == PML_OK ? PML_OK : pml_error__set(err, rc, "a value could not be added to a column of %lld rows",
-                                                   (long long)b->length));
+    PML_TRY(rc == PML_OK
+                ? PML_OK
+                : pml_error__set(err, rc, "a value could not be added to a column of %lld rows", (long long)b->length));
     PML_TRY(pml_array__init(out, b->env, NULL, pml_layout__buffers(b->layout),
                             b->layout == PML_LAYOUT_MAP ? 1 : (int64_t)b->n_children, err));
     if (b->layout <= PML_LAYOUT_TEXT && b->data.data == NULL && pml_buf__reserve(&b->data, 8) == NULL)

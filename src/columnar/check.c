@@ -58,7 +58,8 @@ static int check_counts(pml_check *c, const pml_type *t, const struct ArrowArray
     if (a == NULL || a->release == NULL)
         return pml_check__fail(c, -1, "the array is missing or was released");
     if (a->length < 0 || a->offset < 0 || a->length > CHECK_LENGTH_MAX || a->offset > CHECK_LENGTH_MAX)
-        return pml_check__fail(c, -1, "length %lld and offset %lld are not possible", (long long)a->length, (long long)a->offset);
+        return pml_check__fail(c, -1, "length %lld and offset %lld are not possible", (long long)a->length,
+                               (long long)a->offset);
     if (a->length < need)
         return pml_check__fail(c, -1, "it has %lld rows, %lld are needed", (long long)a->length, (long long)need);
     if (a->null_count < -1 || a->null_count > a->length)
@@ -69,7 +70,8 @@ static int check_counts(pml_check *c, const pml_type *t, const struct ArrowArray
         return pml_check__fail(c, -1, "it has %lld buffers instead of %lld", (long long)a->n_buffers,
                                (long long)pml_layout__buffers(layout));
     if (a->n_children != kids || (kids > 0 && a->children == NULL))
-        return pml_check__fail(c, -1, "it has %lld children instead of %lld", (long long)a->n_children, (long long)kids);
+        return pml_check__fail(c, -1, "it has %lld children instead of %lld", (long long)a->n_children,
+                               (long long)kids);
     if (a->null_count > 0 && a->buffers[0] == NULL)
         return pml_check__fail(c, -1, "%lld nulls but no validity buffer", (long long)a->null_count);
     return PML_OK;
@@ -165,8 +167,7 @@ static int check_structure(pml_check *c, const pml_type *t, const struct ArrowAr
     PML_TRY(check_buffers(c, t, a));
     switch (pml_layout__of(t)) {
     case PML_LAYOUT_BITS:
-    case PML_LAYOUT_FIXED:
-        break;
+    case PML_LAYOUT_FIXED: break;
     case PML_LAYOUT_TEXT:
         if (n > 0)
             PML_TRY(check_offsets(c, a, row, n, INT32_MAX));
@@ -175,11 +176,10 @@ static int check_structure(pml_check *c, const pml_type *t, const struct ArrowAr
             PML_TRY(pml_check__fail(c, -1, "the data buffer is missing"));
         break;
     case PML_LAYOUT_LIST:
-    case PML_LAYOUT_MAP:
-        PML_TRY(check_list(c, t, a, row, n));
-        break;
+    case PML_LAYOUT_MAP: PML_TRY(check_list(c, t, a, row, n)); break;
     case PML_LAYOUT_FIXED_LIST:
-        if (t->length <= 0 || __builtin_mul_overflow(a->offset + row + n, (int64_t)t->length, &at) || at > CHECK_LENGTH_MAX)
+        if (t->length <= 0 || __builtin_mul_overflow(a->offset + row + n, (int64_t)t->length, &at) ||
+            at > CHECK_LENGTH_MAX)
             PML_TRY(pml_check__fail(c, -1, "%lld vectors of %d are too many", (long long)(row + n), t->length));
         rc = check_children(c, t, a, (a->offset + row) * t->length, n * t->length);
         if (rc != PML_OK && c->row >= 0)
@@ -222,10 +222,12 @@ static int check_report(const pml_check *c, int rc, pml_error *err)
         return pml_error__at(err, rc, PML_PLACE_ARGUMENT, NULL, "the batch is invalid: %s", c->what);
     if (c->row < 0)
         return pml_error__at(err, rc, PML_PLACE_ARGUMENT, NULL, "column %s is invalid: %s", path, c->what);
-    return pml_error__at(err, rc, PML_PLACE_ROW, NULL, "column %s is invalid at row %lld: %s", path, (long long)c->row, c->what);
+    return pml_error__at(err, rc, PML_PLACE_ROW, NULL, "column %s is invalid at row %lld: %s", path, (long long)c->row,
+                         c->what);
 }
 
-int pml_batch__check(const struct ArrowArray *batch, const pml_field *fields, size_t n, pml_check_level level, pml_error *err)
+int pml_batch__check(const struct ArrowArray *batch, const pml_field *fields, size_t n, pml_check_level level,
+                     pml_error *err)
 {
     int rc = PML_OK;
     pml_check c = {.level = level, .path = {""}, .row = -1};

@@ -13,14 +13,10 @@ pml_key_kind pml_key__kind(const pml_type *t)
     case PML_VALUE_INT:
     case PML_VALUE_FLOAT:
     case PML_VALUE_DOUBLE:
-    case PML_VALUE_TIMESTAMP:
-        return PML_KEY_INT64;
-    case PML_VALUE_DECIMAL:
-        return PML_KEY_INT128;
-    case PML_VALUE_BYTES:
-        return PML_KEY_TEXT;
-    case PML_VALUE_NULL:
-        break;
+    case PML_VALUE_TIMESTAMP: return PML_KEY_INT64;
+    case PML_VALUE_DECIMAL: return PML_KEY_INT128;
+    case PML_VALUE_BYTES: return PML_KEY_TEXT;
+    case PML_VALUE_NULL: break;
     }
     return PML_KEY_NONE;
 }
@@ -45,11 +41,11 @@ int64_t pml_key__nan(const pml_type *t)
 }
 
 /* memcpy: foreign buffers need not be aligned; compilers make plain loads of it. */
-#define LOAD_LOOP(ctype, convert)                                                                                                \
-    for (int64_t i = 0; i < n; i++) {                                                                                            \
-        ctype v;                                                                                                                 \
-        memcpy(&v, src + (at + i) * (int64_t)sizeof v, sizeof v);                                                                \
-        keys[i] = convert(v);                                                                                                    \
+#define LOAD_LOOP(ctype, convert)                                 \
+    for (int64_t i = 0; i < n; i++) {                             \
+        ctype v;                                                  \
+        memcpy(&v, src + (at + i) * (int64_t)sizeof v, sizeof v); \
+        keys[i] = convert(v);                                     \
     }
 
 void pml_keys__load(int64_t *keys, const pml_type *t, const struct ArrowArray *a, int64_t row, int64_t n)
@@ -70,18 +66,10 @@ void pml_keys__load(int64_t *keys, const pml_type *t, const struct ArrowArray *a
         return;
     }
     switch (pml_layout__width(t)) {
-    case 1:
-        LOAD_LOOP(int8_t, )
-        break;
-    case 2:
-        LOAD_LOOP(int16_t, )
-        break;
-    case 4:
-        LOAD_LOOP(int32_t, )
-        break;
-    default:
-        LOAD_LOOP(int64_t, )
-        break;
+    case 1: LOAD_LOOP(int8_t, ) break;
+    case 2: LOAD_LOOP(int16_t, ) break;
+    case 4: LOAD_LOOP(int32_t, ) break;
+    default: LOAD_LOOP(int64_t, ) break;
     }
 }
 
@@ -97,8 +85,17 @@ void pml_keys__load_valid(uint8_t *valid, const struct ArrowArray *a, int64_t ro
         memset(valid, 1, (size_t)n);
         return;
     }
-    for (int64_t i = 0; i < n; i++)
-        valid[i] = pml_bit_get(bits, a->offset + row + i);
+    int64_t at = a->offset + row, i = 0;
+    const uint8_t *p = bits + (at >> 3);
+    int shift = (int)(at & 7);
+    for (; i + 8 <= n; i += 8, p++) {
+        uint64_t byte = (uint8_t)(shift == 0 ? p[0] : (p[0] >> shift) | (p[1] << (8 - shift)));
+        /* Bit k of the byte to byte k: copies everywhere, one bit kept in each, which the sum carries to bit 7. */
+        uint64_t spread = (byte * 0x0101010101010101u) & 0x8040201008040201u;
+        pml_put_le64(valid + i, ((spread + 0x7F7F7F7F7F7F7F7Fu) >> 7) & 0x0101010101010101u);
+    }
+    for (; i < n; i++)
+        valid[i] = pml_bit_get(bits, at + i);
 }
 
 void pml_key__value(pml_value *out, const pml_type *t, int64_t key)

@@ -25,7 +25,8 @@ typedef struct gather {
     pml_error *err;
 } gather;
 
-static int gather_array(struct ArrowArray *out, const gather *g, const pml_type *t, const struct ArrowArray *a, selection s);
+static int gather_array(struct ArrowArray *out, const gather *g, const pml_type *t, const struct ArrowArray *a,
+                        selection s);
 
 static selection selection_of(const int64_t *rows, int64_t n)
 {
@@ -47,13 +48,19 @@ static void gather_bits(uint8_t *dst, const uint8_t *src, selection s)
         pml_bits__copy(dst, 0, src, s.start + s.base, s.n);
         return;
     }
-    for (int64_t i = 0; i < s.n; i += 8) {
-        int64_t m = s.n - i < 8 ? s.n - i : 8;
+    const int64_t *rows = s.rows;
+    int64_t i = 0;
+    for (; i + 8 <= s.n; i += 8) {
         unsigned byte = 0;
-        for (int64_t k = 0; k < m; k++)
-            byte |= (unsigned)pml_bit_get(src, s.rows[i + k] + s.base) << k;
+        for (int k = 0; k < 8; k++) /* a constant bound, so that it is unrolled */
+            byte |= (unsigned)pml_bit_get(src, rows[i + k] + s.base) << k;
         dst[i >> 3] = (uint8_t)byte;
     }
+    if (i < s.n)
+        dst[i >> 3] = 0;
+    for (; i < s.n; i++)
+        if (pml_bit_get(src, rows[i] + s.base))
+            pml_bit_set(dst, i);
 }
 
 /* s.base includes the array's own offset. */
@@ -73,11 +80,12 @@ static int gather_validity(struct ArrowArray *out, const gather *g, const struct
     return PML_OK;
 }
 
-#define GATHER_LOOP(width)                                                                                                       \
-    for (int64_t i = 0; i < s.n; i++)                                                                                            \
+#define GATHER_LOOP(width)            \
+    for (int64_t i = 0; i < s.n; i++) \
     memcpy(dst + i * (width), src + (s.rows[i] + s.base) * (width), (width))
 
-static int gather_fixed(struct ArrowArray *out, const gather *g, const pml_type *t, const struct ArrowArray *a, selection s)
+static int gather_fixed(struct ArrowArray *out, const gather *g, const pml_type *t, const struct ArrowArray *a,
+                        selection s)
 {
     int64_t width = (int64_t)pml_layout__width(t);
     uint8_t *dst = pml_array__alloc(out, 1, (size_t)(s.n * width));
@@ -112,8 +120,8 @@ static int gather_bit_values(struct ArrowArray *out, const gather *g, const stru
 }
 
 /* New offsets of the chosen rows; *first is where a run starts in the source. */
-static int gather_offsets(struct ArrowArray *out, const gather *g, const struct ArrowArray *a, selection s, int64_t *first,
-                          int64_t *total)
+static int gather_offsets(struct ArrowArray *out, const gather *g, const struct ArrowArray *a, selection s,
+                          int64_t *first, int64_t *total)
 {
     uint8_t *dst = pml_array__alloc(out, 1, ((size_t)s.n + 1) * 4);
     const uint8_t *src = a->buffers[1];
@@ -174,7 +182,8 @@ out:
     return rc;
 }
 
-static int gather_children(struct ArrowArray *out, const gather *g, const pml_type *t, const struct ArrowArray *a, selection s)
+static int gather_children(struct ArrowArray *out, const gather *g, const pml_type *t, const struct ArrowArray *a,
+                           selection s)
 {
     int rc = PML_OK;
     for (size_t i = 0; i < pml_layout__children(t); i++)
@@ -184,7 +193,8 @@ out:
 }
 
 /* The entries struct of a map, or the elements of a list. */
-static int gather_below(struct ArrowArray *out, const gather *g, const pml_type *t, const struct ArrowArray *a, selection s)
+static int gather_below(struct ArrowArray *out, const gather *g, const pml_type *t, const struct ArrowArray *a,
+                        selection s)
 {
     if (pml_layout__of(t) != PML_LAYOUT_MAP)
         return gather_children(out, g, t, a, s);
@@ -195,7 +205,8 @@ static int gather_below(struct ArrowArray *out, const gather *g, const pml_type 
     return gather_children(out->children[0], g, t, entries, s);
 }
 
-static int gather_list(struct ArrowArray *out, const gather *g, const pml_type *t, const struct ArrowArray *a, selection s)
+static int gather_list(struct ArrowArray *out, const gather *g, const pml_type *t, const struct ArrowArray *a,
+                       selection s)
 {
     int rc = PML_OK;
     int64_t first, total;
@@ -220,13 +231,15 @@ out:
     return rc;
 }
 
-static int gather_fixed_list(struct ArrowArray *out, const gather *g, const pml_type *t, const struct ArrowArray *a, selection s)
+static int gather_fixed_list(struct ArrowArray *out, const gather *g, const pml_type *t, const struct ArrowArray *a,
+                             selection s)
 {
     int rc = PML_OK;
     int64_t size = t->length, n;
     int64_t *rows = NULL;
     if (__builtin_mul_overflow(s.n, size, &n) || n > INT64_MAX / 16)
-        return pml_error__set(g->err, PML_E_LIMIT, "%lld vectors of %lld do not fit one array", (long long)s.n, (long long)size);
+        return pml_error__set(g->err, PML_E_LIMIT, "%lld vectors of %lld do not fit one array", (long long)s.n,
+                              (long long)size);
     selection elements = {.start = (s.start + s.base) * size, .n = n};
     if (s.rows != NULL && n > 0) {
         rows = pml_env__alloc(g->env, (size_t)n * sizeof *rows);
@@ -243,7 +256,8 @@ out:
     return rc;
 }
 
-static int gather_array(struct ArrowArray *out, const gather *g, const pml_type *t, const struct ArrowArray *a, selection s)
+static int gather_array(struct ArrowArray *out, const gather *g, const pml_type *t, const struct ArrowArray *a,
+                        selection s)
 {
     int rc = PML_OK;
     pml_layout layout = pml_layout__of(t);
@@ -252,25 +266,13 @@ static int gather_array(struct ArrowArray *out, const gather *g, const pml_type 
     s.base += a->offset;
     PML_TRY(gather_validity(out, g, a, s));
     switch (layout) {
-    case PML_LAYOUT_BITS:
-        PML_TRY(gather_bit_values(out, g, a, s));
-        break;
-    case PML_LAYOUT_FIXED:
-        PML_TRY(gather_fixed(out, g, t, a, s));
-        break;
-    case PML_LAYOUT_TEXT:
-        PML_TRY(gather_text(out, g, a, s));
-        break;
+    case PML_LAYOUT_BITS: PML_TRY(gather_bit_values(out, g, a, s)); break;
+    case PML_LAYOUT_FIXED: PML_TRY(gather_fixed(out, g, t, a, s)); break;
+    case PML_LAYOUT_TEXT: PML_TRY(gather_text(out, g, a, s)); break;
     case PML_LAYOUT_LIST:
-    case PML_LAYOUT_MAP:
-        PML_TRY(gather_list(out, g, t, a, s));
-        break;
-    case PML_LAYOUT_FIXED_LIST:
-        PML_TRY(gather_fixed_list(out, g, t, a, s));
-        break;
-    case PML_LAYOUT_STRUCT:
-        PML_TRY(gather_children(out, g, t, a, s));
-        break;
+    case PML_LAYOUT_MAP: PML_TRY(gather_list(out, g, t, a, s)); break;
+    case PML_LAYOUT_FIXED_LIST: PML_TRY(gather_fixed_list(out, g, t, a, s)); break;
+    case PML_LAYOUT_STRUCT: PML_TRY(gather_children(out, g, t, a, s)); break;
     }
 out:
     return rc;

@@ -27,8 +27,7 @@ bool pml_pred__node_valid(const pml_pred *p)
 {
     switch (p->op) {
     case PML_PRED_TRUE:
-    case PML_PRED_FALSE:
-        return true;
+    case PML_PRED_FALSE: return true;
     case PML_PRED_AND:
     case PML_PRED_OR:
         for (size_t i = 0; i < p->n_children; i++)
@@ -36,8 +35,7 @@ bool pml_pred__node_valid(const pml_pred *p)
                 return false;
         return true;
     case PML_PRED_IS_NULL:
-    case PML_PRED_IS_NOT_NULL:
-        return p->type != NULL && p->n_literals == 0;
+    case PML_PRED_IS_NOT_NULL: return p->type != NULL && p->n_literals == 0;
     case PML_PRED_EQ:
     case PML_PRED_NE:
     case PML_PRED_LT:
@@ -48,8 +46,7 @@ bool pml_pred__node_valid(const pml_pred *p)
     case PML_PRED_NOT_IN:
     case PML_PRED_STARTS_WITH:
     case PML_PRED_ENDS_WITH:
-    case PML_PRED_CONTAINS:
-        return p->type != NULL && literals_valid(p);
+    case PML_PRED_CONTAINS: return p->type != NULL && literals_valid(p);
     }
     return false; /* a number from outside */
 }
@@ -195,18 +192,12 @@ bool pml_pred__test_value(const pml_pred *p, const pml_value *v)
     }
     int c = pml_value__compare(v, w);
     switch (p->op) {
-    case PML_PRED_EQ:
-        return c == 0;
-    case PML_PRED_NE:
-        return c != 0;
-    case PML_PRED_LT:
-        return c < 0;
-    case PML_PRED_LE:
-        return c <= 0;
-    case PML_PRED_GT:
-        return c > 0;
-    default:
-        return c >= 0;
+    case PML_PRED_EQ: return c == 0;
+    case PML_PRED_NE: return c != 0;
+    case PML_PRED_LT: return c < 0;
+    case PML_PRED_LE: return c <= 0;
+    case PML_PRED_GT: return c > 0;
+    default: return c >= 0;
     }
 }
 

@@ -31,9 +31,9 @@ typedef enum pml_pred_op {
 
 typedef struct pml_pred {
     pml_pred_op op;
-    int32_t field_id; /* leaves: by id, so that the tree survives schema changes */
+    int32_t field_id;     /* leaves: by id, so that the tree survives schema changes */
     const pml_type *type; /* of a nested type only the outermost node counts, and only IS [NOT] NULL may use it */
-    const char *name; /* of the column, for messages */
+    const char *name;     /* of the column, for messages */
     size_t n_literals;
     pml_value *literals;
     size_t n_children;
@@ -64,8 +64,8 @@ bool pml_pred__may_match(const pml_pred *p, const pml_column_stats *stats, size_
 /* Exact evaluation: sets keep[i] to 1 or 0 for each row of the batch (a struct array in the Arrow form of fields).
    PML_E_INVAL: a column is not among the fields or has another type. Timestamps compare across precisions; decimal literals
    are at the scale of the column. */
-int pml_pred__eval(uint8_t *keep, const pml_pred *p, pml_env *env, const struct ArrowArray *batch, const pml_field *fields,
-                   size_t n_fields, pml_error *err);
+int pml_pred__eval(uint8_t *keep, const pml_pred *p, pml_env *env, const struct ArrowArray *batch,
+                   const pml_field *fields, size_t n_fields, pml_error *err);
 
 /* The conjuncts of p that only use the given field ids (for partition and bucket pruning); NULL when none. Shares nodes and
    literals with p. */

@@ -67,8 +67,8 @@ static int eval_node(uint8_t *keep, const evaluation *e, const pml_pred *p, int 
     return PML_OK;
 }
 
-int pml_pred__eval(uint8_t *keep, const pml_pred *p, pml_env *env, const struct ArrowArray *batch, const pml_field *fields,
-                   size_t n_fields, pml_error *err)
+int pml_pred__eval(uint8_t *keep, const pml_pred *p, pml_env *env, const struct ArrowArray *batch,
+                   const pml_field *fields, size_t n_fields, pml_error *err)
 {
     const evaluation e = {env, batch, fields, n_fields, err};
     return batch->length == 0 ? PML_OK : eval_node(keep, &e, p, 1);

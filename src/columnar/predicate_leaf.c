@@ -43,18 +43,14 @@ static key_range range_of(const leaf *l)
         else
             r.hi = exact ? v - 1 : v;
         break;
-    case PML_PRED_LE:
-        r.hi = v;
-        break;
+    case PML_PRED_LE: r.hi = v; break;
     case PML_PRED_GT:
         if (v == max)
             r.lo = 1, r.hi = 0;
         else
             r.lo = v + 1;
         break;
-    case PML_PRED_GE:
-        r.lo = exact ? v : v + 1;
-        break;
+    case PML_PRED_GE: r.lo = exact ? v : v + 1; break;
     default: /* EQ and NE */
         r.lo = exact ? v : 1;
         r.hi = exact ? v : 0;
@@ -92,29 +88,31 @@ static void eval_range128(uint8_t *keep, const leaf *l, key_range r)
     }
 }
 
-#define DEFINE_KEY_SET(bits, ctype)                                                                                              \
-    static int compare_keys##bits(const void *a, const void *b)                                                                  \
-    {                                                                                                                            \
-        ctype x, y;                                                                                                              \
-        memcpy(&x, a, sizeof x);                                                                                                 \
-        memcpy(&y, b, sizeof y);                                                                                                 \
-        return x < y ? -1 : x > y;                                                                                               \
-    }                                                                                                                            \
-    static void search_keys##bits(uint8_t *keep, const ctype *keys, int64_t n, const ctype *set, size_t n_set, uint8_t negate)   \
-    {                                                                                                                            \
-        if (n_set <= IN_LINEAR_MAX) {                                                                                            \
-            memset(keep, negate, (size_t)n);                                                                                     \
-            for (size_t k = 0; k < n_set; k++)                                                                                   \
-                for (int64_t i = 0; i < n; i++)                                                                                  \
-                    keep[i] = negate ? (uint8_t)(keep[i] & (keys[i] != set[k])) : (uint8_t)(keep[i] | (keys[i] == set[k]));      \
-            return;                                                                                                              \
-        }                                                                                                                        \
-        for (int64_t i = 0; i < n; i++) {                                                                                        \
-            size_t lo = 0;                                                                                                       \
-            for (size_t len = n_set; len > 1; len -= len / 2)                                                                    \
-                lo += set[lo + len / 2] <= keys[i] ? len / 2 : 0;                                                                \
-            keep[i] = (uint8_t)((set[lo] == keys[i]) ^ negate);                                                                  \
-        }                                                                                                                        \
+#define DEFINE_KEY_SET(bits, ctype)                                                                                   \
+    static int compare_keys##bits(const void *a, const void *b)                                                       \
+    {                                                                                                                 \
+        ctype x, y;                                                                                                   \
+        memcpy(&x, a, sizeof x);                                                                                      \
+        memcpy(&y, b, sizeof y);                                                                                      \
+        return x < y ? -1 : x > y;                                                                                    \
+    }                                                                                                                 \
+    static void search_keys##bits(uint8_t *keep, const ctype *keys, int64_t n, const ctype *set, size_t n_set,        \
+                                  uint8_t negate)                                                                     \
+    {                                                                                                                 \
+        if (n_set <= IN_LINEAR_MAX) {                                                                                 \
+            memset(keep, negate, (size_t)n);                                                                          \
+            for (size_t k = 0; k < n_set; k++)                                                                        \
+                for (int64_t i = 0; i < n; i++)                                                                       \
+                    keep[i] =                                                                                         \
+                        negate ? (uint8_t)(keep[i] & (keys[i] != set[k])) : (uint8_t)(keep[i] | (keys[i] == set[k])); \
+            return;                                                                                                   \
+        }                                                                                                             \
+        for (int64_t i = 0; i < n; i++) {                                                                             \
+            size_t lo = 0;                                                                                            \
+            for (size_t len = n_set; len > 1; len -= len / 2)                                                         \
+                lo += set[lo + len / 2] <= keys[i] ? len / 2 : 0;                                                     \
+            keep[i] = (uint8_t)((set[lo] == keys[i]) ^ negate);                                                       \
+        }                                                                                                             \
     }
 
 DEFINE_KEY_SET(64, int64_t)
@@ -162,6 +160,20 @@ static int compare_texts(const void *a, const void *b)
     return pml_bytes_compare(*(const pml_bytes *)a, *(const pml_bytes *)b);
 }
 
+static bool text_in_set(pml_bytes v, const pml_bytes *set, size_t n_set)
+{
+    size_t lo = 0;
+    if (n_set <= IN_LINEAR_MAX) {
+        for (size_t k = 0; k < n_set; k++)
+            if (pml_bytes_equal(v, set[k]))
+                return true;
+        return false;
+    }
+    for (size_t len = n_set; len > 1; len -= len / 2)
+        lo += pml_bytes_compare(set[lo + len / 2], v) <= 0 ? len / 2 : 0;
+    return pml_bytes_equal(set[lo], v);
+}
+
 static int eval_text_set(uint8_t *keep, const leaf *l)
 {
     uint8_t negate = l->p->op == PML_PRED_NOT_IN;
@@ -176,39 +188,31 @@ static int eval_text_set(uint8_t *keep, const leaf *l)
         qsort(set, n_set, sizeof *set, compare_texts);
     for (int64_t i = 0; i < l->n; i++) {
         pml_bytes v = pml_text_at(l->a, l->row + i);
-        bool found = n_set > 0 && bsearch(&v, set, n_set, sizeof *set, compare_texts) != NULL;
-        keep[i] = (uint8_t)(found ^ negate);
+        keep[i] = (uint8_t)(text_in_set(v, set, n_set) ^ negate);
     }
     pml_env__free(l->env, set);
     return PML_OK;
 }
 
 /* v is the text of the row, w the literal. */
-#define TEXT_LOOP(test)                                                                                                          \
-    for (int64_t i = 0; i < l->n; i++) {                                                                                         \
-        pml_bytes v = pml_text_at(l->a, l->row + i);                                                                             \
-        keep[i] = (uint8_t)(test);                                                                                               \
-    }                                                                                                                            \
+#define TEXT_LOOP(test)                              \
+    for (int64_t i = 0; i < l->n; i++) {             \
+        pml_bytes v = pml_text_at(l->a, l->row + i); \
+        keep[i] = (uint8_t)(test);                   \
+    }                                                \
     break
 
 static int eval_text(uint8_t *keep, const leaf *l)
 {
     const pml_bytes w = l->p->literals[0].bytes;
     switch (l->p->op) {
-    case PML_PRED_EQ:
-        TEXT_LOOP(pml_bytes_equal(v, w));
-    case PML_PRED_NE:
-        TEXT_LOOP(!pml_bytes_equal(v, w));
-    case PML_PRED_LT:
-        TEXT_LOOP(pml_bytes_compare(v, w) < 0);
-    case PML_PRED_LE:
-        TEXT_LOOP(pml_bytes_compare(v, w) <= 0);
-    case PML_PRED_GT:
-        TEXT_LOOP(pml_bytes_compare(v, w) > 0);
-    case PML_PRED_GE:
-        TEXT_LOOP(pml_bytes_compare(v, w) >= 0);
-    case PML_PRED_STARTS_WITH:
-        TEXT_LOOP(w.len == 0 || (v.len >= w.len && memcmp(v.ptr, w.ptr, w.len) == 0));
+    case PML_PRED_EQ: TEXT_LOOP(pml_bytes_equal(v, w));
+    case PML_PRED_NE: TEXT_LOOP(!pml_bytes_equal(v, w));
+    case PML_PRED_LT: TEXT_LOOP(pml_bytes_compare(v, w) < 0);
+    case PML_PRED_LE: TEXT_LOOP(pml_bytes_compare(v, w) <= 0);
+    case PML_PRED_GT: TEXT_LOOP(pml_bytes_compare(v, w) > 0);
+    case PML_PRED_GE: TEXT_LOOP(pml_bytes_compare(v, w) >= 0);
+    case PML_PRED_STARTS_WITH: TEXT_LOOP(w.len == 0 || (v.len >= w.len && memcmp(v.ptr, w.ptr, w.len) == 0));
     case PML_PRED_ENDS_WITH:
         TEXT_LOOP(w.len == 0 || (v.len >= w.len && memcmp(v.ptr + (v.len - w.len), w.ptr, w.len) == 0));
     default: /* CONTAINS; node_valid lets nothing else through */
@@ -235,11 +239,8 @@ static int eval_values(uint8_t *keep, const leaf *l)
             return eval_set(keep, l, true);
         eval_range128(keep, l, range_of(l));
         break;
-    case PML_KEY_TEXT:
-        return set ? eval_text_set(keep, l) : eval_text(keep, l);
-    case PML_KEY_NONE:
-        memset(keep, 0, (size_t)l->n);
-        break;
+    case PML_KEY_TEXT: return set ? eval_text_set(keep, l) : eval_text(keep, l);
+    case PML_KEY_NONE: memset(keep, 0, (size_t)l->n); break;
     }
     return PML_OK;
 }
@@ -256,12 +257,17 @@ int pml_pred__eval_leaf(uint8_t *keep, const pml_pred *p, pml_env *env, const pm
             keep[i] ^= flip;
         return PML_OK;
     }
-    if (pml_value__kind_of(t) != pml_value__kind_of(p->type) || (t->kind == PML_TYPE_DECIMAL && t->scale != p->type->scale))
+    if (pml_value__kind_of(t) != pml_value__kind_of(p->type) ||
+        (t->kind == PML_TYPE_DECIMAL && t->scale != p->type->scale))
         return pml_error__set(err, PML_E_INVAL, "the predicate on column %s was made for another type of the column",
                               p->name == NULL ? "?" : p->name);
     PML_RETURN_IF(eval_values(keep, &l));
-    if (bits != NULL)
-        for (int64_t i = 0; i < n; i++)
-            keep[i] = (uint8_t)(keep[i] & pml_bit_get(bits, a->offset + row + i));
+    uint8_t valid[PML_KEYS_CHUNK];
+    for (int64_t at = 0; bits != NULL && at < n; at += PML_KEYS_CHUNK) {
+        int64_t m = n - at < PML_KEYS_CHUNK ? n - at : PML_KEYS_CHUNK;
+        pml_keys__load_valid(valid, a, row + at, m);
+        for (int64_t i = 0; i < m; i++)
+            keep[at + i] &= valid[i];
+    }
     return PML_OK;
 }

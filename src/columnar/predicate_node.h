@@ -5,7 +5,10 @@
 
 #include "columnar/predicate.h"
 
-static inline bool pml_pred__is_leaf(const pml_pred *p) { return p->op >= PML_PRED_EQ; }
+static inline bool pml_pred__is_leaf(const pml_pred *p)
+{
+    return p->op >= PML_PRED_EQ;
+}
 
 /* Parts are there and literals fit the type: everything that evaluation relies on, for this node alone. */
 bool pml_pred__node_valid(const pml_pred *p);

@@ -19,23 +19,16 @@ static bool literal_may_match(pml_pred_op op, const pml_value *v, const pml_valu
     int low = pml_value__compare(min, v), high = pml_value__compare(max, v);
     switch (op) {
     case PML_PRED_EQ:
-    case PML_PRED_IN:
-        return low <= 0 && high >= 0;
+    case PML_PRED_IN: return low <= 0 && high >= 0;
     case PML_PRED_NE:
-    case PML_PRED_NOT_IN:
-        return low != 0 || high != 0;
-    case PML_PRED_LT:
-        return low < 0;
-    case PML_PRED_LE:
-        return low <= 0;
-    case PML_PRED_GT:
-        return high > 0;
-    case PML_PRED_GE:
-        return high >= 0;
+    case PML_PRED_NOT_IN: return low != 0 || high != 0;
+    case PML_PRED_LT: return low < 0;
+    case PML_PRED_LE: return low <= 0;
+    case PML_PRED_GT: return high > 0;
+    case PML_PRED_GE: return high >= 0;
     case PML_PRED_STARTS_WITH:
         return (low <= 0 || starts_with(min->bytes, v->bytes)) && (high >= 0 || starts_with(max->bytes, v->bytes));
-    default:
-        return true;
+    default: return true;
     }
 }
 

@@ -53,7 +53,8 @@ static int metadata_copy(char **out, pml_env *env, const char *metadata, pml_err
 
 static int schema_copy(struct ArrowSchema *out, pml_env *env, const struct ArrowSchema *in, int depth, pml_error *err);
 
-static int schema_copy_children(struct ArrowSchema *out, schema_block *b, const struct ArrowSchema *in, int depth, pml_error *err)
+static int schema_copy_children(struct ArrowSchema *out, schema_block *b, const struct ArrowSchema *in, int depth,
+                                pml_error *err)
 {
     int rc = PML_OK;
     if (in->n_children < 0 || in->n_children > PML_TYPE_COLUMNS_MAX)

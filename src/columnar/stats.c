@@ -51,7 +51,8 @@ void pml_stats__free(pml_stats_collector *s)
 }
 
 /* Null rows take the place of a neutral key, so that the loop has no branch. */
-static void update_keys64(column_state *c, const pml_type *t, const struct ArrowArray *a, int64_t row, int64_t n, bool nulls)
+static void update_keys64(column_state *c, const pml_type *t, const struct ArrowArray *a, int64_t row, int64_t n,
+                          bool nulls)
 {
     int64_t keys[PML_KEYS_CHUNK], min = c->seen ? c->min64 : INT64_MAX, max = c->seen ? c->max64 : INT64_MIN;
     uint8_t valid[PML_KEYS_CHUNK];
@@ -105,18 +106,33 @@ static int replace_text(pml_buf *buf, pml_bytes v, pml_error *err)
     return PML_OK;
 }
 
+/* The first eight bytes as a number: decides nearly all comparisons without a call. Equal prefixes decide nothing. */
+static uint64_t text_prefix(pml_bytes v)
+{
+    uint8_t head[8] = {0};
+    if (v.len >= 8)
+        return pml_be64(v.ptr);
+    for (size_t i = 0; i < v.len; i++)
+        head[i] = v.ptr[i];
+    return pml_be64(head);
+}
+
 static int update_texts(column_state *c, const struct ArrowArray *a, int64_t row, int64_t n, pml_error *err)
 {
     pml_bytes min = {c->min.data, c->min.len}, max = {c->max.data, c->max.len};
+    uint64_t min_head = text_prefix(min), max_head = text_prefix(max);
     bool seen = c->seen, new_min = false, new_max = false;
     for (int64_t i = row; i < row + n; i++) {
         if (pml_array__is_null(a, i))
             continue;
         pml_bytes v = pml_text_at(a, i);
-        if (!seen || pml_bytes_compare(v, min) < 0)
-            min = v, new_min = true;
-        if (!seen || pml_bytes_compare(v, max) > 0)
-            max = v, new_max = true;
+        uint64_t head = text_prefix(v);
+        if (seen && head > min_head && head < max_head)
+            continue;
+        if (!seen || (head <= min_head && pml_bytes_compare(v, min) < 0))
+            min = v, min_head = head, new_min = true;
+        if (!seen || (head >= max_head && pml_bytes_compare(v, max) > 0))
+            max = v, max_head = head, new_max = true;
         seen = true;
     }
     if (new_min)
@@ -124,7 +140,8 @@ static int update_texts(column_state *c, const struct ArrowArray *a, int64_t row
     return new_max ? replace_text(&c->max, max, err) : PML_OK;
 }
 
-static int update_column(column_state *c, const pml_type *t, const struct ArrowArray *a, int64_t row, int64_t n, pml_error *err)
+static int update_column(column_state *c, const pml_type *t, const struct ArrowArray *a, int64_t row, int64_t n,
+                         pml_error *err)
 {
     int rc = PML_OK;
     const uint8_t *bits = pml_array__validity(a);
@@ -133,18 +150,13 @@ static int update_column(column_state *c, const pml_type *t, const struct ArrowA
     if (nulls == n)
         return PML_OK;
     switch (pml_key__kind(t)) {
-    case PML_KEY_INT64:
-        update_keys64(c, t, a, row, n, nulls > 0);
-        break;
-    case PML_KEY_INT128:
-        update_keys128(c, a, row, n);
-        break;
+    case PML_KEY_INT64: update_keys64(c, t, a, row, n, nulls > 0); break;
+    case PML_KEY_INT128: update_keys128(c, a, row, n); break;
     case PML_KEY_TEXT:
         if (t->kind != PML_TYPE_BLOB)
             rc = update_texts(c, a, row, n, err);
         break;
-    case PML_KEY_NONE:
-        break;
+    case PML_KEY_NONE: break;
     }
     c->seen = true;
     return rc;
@@ -157,7 +169,8 @@ int pml_stats__update(pml_stats_collector *s, const struct ArrowArray *batch, pm
         return pml_error__set(err, PML_E_INVAL, "a batch of %lld columns was given to statistics of %zu",
                               (long long)batch->n_children, s->n);
     for (size_t i = 0; i < s->n; i++)
-        PML_TRY(update_column(&s->columns[i], &s->fields[i].type, batch->children[i], batch->offset, batch->length, err));
+        PML_TRY(
+            update_column(&s->columns[i], &s->fields[i].type, batch->children[i], batch->offset, batch->length, err));
 out:
     return rc;
 }
@@ -182,7 +195,6 @@ void pml_stats__get(pml_column_stats *out, const pml_stats_collector *s, size_t 
         out->min = (pml_value){.kind = PML_VALUE_BYTES, .bytes = {c->min.data, c->min.len}};
         out->max = (pml_value){.kind = PML_VALUE_BYTES, .bytes = {c->max.data, c->max.len}};
         break;
-    case PML_KEY_NONE:
-        break;
+    case PML_KEY_NONE: break;
     }
 }

@@ -18,19 +18,15 @@ typedef struct stream_state {
 static int stream_errno(int rc)
 {
     switch (rc) {
-    case PML_OK:
-        return 0;
+    case PML_OK: return 0;
     case PML_E_NOMEM:
-    case PML_E_BUDGET:
-        return ENOMEM;
+    case PML_E_BUDGET: return ENOMEM;
     case PML_E_INVAL:
     case PML_E_UNSUPPORTED:
     case PML_E_LIMIT:
     case PML_E_STATE:
-    case PML_E_SCHEMA:
-        return EINVAL;
-    default:
-        return EIO;
+    case PML_E_SCHEMA: return EINVAL;
+    default: return EIO;
     }
 }
 
@@ -76,15 +72,16 @@ static void stream_release(struct ArrowArrayStream *stream)
 }
 
 int pml_stream__new(struct ArrowArrayStream *out, pml_env *env, struct ArrowSchema *schema,
-                    int (*next)(void *owner, struct ArrowArray *out, pml_error *err), void (*drop)(void *owner), void *owner,
-                    pml_error *err)
+                    int (*next)(void *owner, struct ArrowArray *out, pml_error *err), void (*drop)(void *owner),
+                    void *owner, pml_error *err)
 {
     *out = (struct ArrowArrayStream){0};
     stream_state *s = pml_env__calloc(env, 1, sizeof *s);
     if (s == NULL)
         return pml_error__no_memory(err);
     pml_env_acquire(env);
-    *s = (stream_state){.env = env, .schema = *schema, .next = next, .drop = drop, .owner = owner, .last = PML_ERROR_INIT};
+    *s = (stream_state){
+        .env = env, .schema = *schema, .next = next, .drop = drop, .owner = owner, .last = PML_ERROR_INIT};
     schema->release = NULL;
     *out = (struct ArrowArrayStream){.get_schema = stream_get_schema,
                                      .get_next = stream_get_next,
@@ -126,8 +123,8 @@ static void single_drop(void *owner)
     pml_env__free(one->env, one);
 }
 
-int pml_stream__from_array(struct ArrowArrayStream *out, pml_env *env, struct ArrowSchema *schema, struct ArrowArray *array,
-                           pml_error *err)
+int pml_stream__from_array(struct ArrowArrayStream *out, pml_env *env, struct ArrowSchema *schema,
+                           struct ArrowArray *array, pml_error *err)
 {
     *out = (struct ArrowArrayStream){0};
     single_array *one = pml_env__calloc(env, 1, sizeof *one);

@@ -6,37 +6,29 @@
 pml_value_kind pml_value__kind_of(const pml_type *t)
 {
     switch (t->kind) {
-    case PML_TYPE_BOOLEAN:
-        return PML_VALUE_BOOL;
+    case PML_TYPE_BOOLEAN: return PML_VALUE_BOOL;
     case PML_TYPE_TINYINT:
     case PML_TYPE_SMALLINT:
     case PML_TYPE_INT:
     case PML_TYPE_BIGINT:
     case PML_TYPE_DATE:
-    case PML_TYPE_TIME:
-        return PML_VALUE_INT;
-    case PML_TYPE_FLOAT:
-        return PML_VALUE_FLOAT;
-    case PML_TYPE_DOUBLE:
-        return PML_VALUE_DOUBLE;
+    case PML_TYPE_TIME: return PML_VALUE_INT;
+    case PML_TYPE_FLOAT: return PML_VALUE_FLOAT;
+    case PML_TYPE_DOUBLE: return PML_VALUE_DOUBLE;
     case PML_TYPE_CHAR:
     case PML_TYPE_VARCHAR:
     case PML_TYPE_BINARY:
     case PML_TYPE_VARBINARY:
-    case PML_TYPE_BLOB:
-        return PML_VALUE_BYTES;
-    case PML_TYPE_DECIMAL:
-        return PML_VALUE_DECIMAL;
+    case PML_TYPE_BLOB: return PML_VALUE_BYTES;
+    case PML_TYPE_DECIMAL: return PML_VALUE_DECIMAL;
     case PML_TYPE_TIMESTAMP:
-    case PML_TYPE_TIMESTAMP_LTZ:
-        return PML_VALUE_TIMESTAMP;
+    case PML_TYPE_TIMESTAMP_LTZ: return PML_VALUE_TIMESTAMP;
     case PML_TYPE_ARRAY:
     case PML_TYPE_MULTISET:
     case PML_TYPE_MAP:
     case PML_TYPE_ROW:
     case PML_TYPE_VECTOR:
-    case PML_TYPE_VARIANT:
-        break;
+    case PML_TYPE_VARIANT: break;
     }
     return PML_VALUE_NULL;
 }

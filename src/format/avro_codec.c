@@ -25,9 +25,10 @@ int pml_avro_codec__init(pml_avro_codec *c, pml_bytes name, int level, bool writ
         if (name.len == strlen(known[i].name) && memcmp(name.ptr, known[i].name, name.len) == 0)
             c->kind = known[i].kind;
     if (c->kind == 0)
-        return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_FILE, file,
-                             "%s needs the Avro codec %.*s; known are null, deflate, snappy and zstandard (option manifest.compression)",
-                             file, (int)(name.len > 32 ? 32 : name.len), (const char *)name.ptr);
+        return pml_error__at(
+            err, PML_E_UNSUPPORTED, PML_PLACE_FILE, file,
+            "%s needs the Avro codec %.*s; known are null, deflate, snappy and zstandard (option manifest.compression)",
+            file, (int)(name.len > 32 ? 32 : name.len), (const char *)name.ptr);
     if (c->kind == PML_AVRO_CODEC_ZSTANDARD) {
         c->context = writing ? (void *)ZSTD_createCCtx() : (void *)ZSTD_createDCtx();
         if (c->context == NULL)
@@ -49,12 +50,14 @@ void pml_avro_codec__clear(pml_avro_codec *c, bool writing)
 
 static int codec_corrupt(pml_error *err, const char *file, const char *what)
 {
-    return pml_error__at(err, PML_E_CORRUPT, PML_PLACE_FILE, file, "a block of %s cannot be decompressed: %s", file, what);
+    return pml_error__at(err, PML_E_CORRUPT, PML_PLACE_FILE, file, "a block of %s cannot be decompressed: %s", file,
+                         what);
 }
 
 static int codec_too_large(pml_error *err, const char *file, size_t max)
 {
-    return pml_error__at(err, PML_E_LIMIT, PML_PLACE_FILE, file, "a block of %s decompresses to more than %zu bytes", file, max);
+    return pml_error__at(err, PML_E_LIMIT, PML_PLACE_FILE, file, "a block of %s decompresses to more than %zu bytes",
+                         file, max);
 }
 
 /* Room for `size` bytes, at most max, in the emptied buffer. */
@@ -154,7 +157,8 @@ static int snappy_decompress(pml_buf *out, pml_bytes in, size_t max, const char 
     return PML_OK;
 }
 
-int pml_avro_codec__decompress(pml_avro_codec *c, pml_buf *out, pml_bytes in, size_t max, const char *file, pml_error *err)
+int pml_avro_codec__decompress(pml_avro_codec *c, pml_buf *out, pml_bytes in, size_t max, const char *file,
+                               pml_error *err)
 {
     switch (c->kind) {
     case PML_AVRO_CODEC_NULL:
@@ -205,7 +209,8 @@ static int deflate_compress(pml_buf *out, pml_bytes in, pml_error *err)
         out->len += room - z.avail_out;
     (void)deflateEnd(&z);
     PML_RETURN_IF(pml_buf__check(out, err));
-    return status == Z_STREAM_END ? PML_OK : pml_error__set(err, PML_E_INTERNAL, "deflate did not finish a block: %d", status);
+    return status == Z_STREAM_END ? PML_OK
+                                  : pml_error__set(err, PML_E_INTERNAL, "deflate did not finish a block: %d", status);
 }
 
 static int snappy_pack(pml_buf *out, pml_bytes in, pml_error *err)
@@ -224,9 +229,7 @@ static int snappy_pack(pml_buf *out, pml_bytes in, pml_error *err)
 int pml_avro_codec__compress(pml_avro_codec *c, pml_buf *out, pml_bytes in, pml_error *err)
 {
     switch (c->kind) {
-    case PML_AVRO_CODEC_NULL:
-        (void)pml_buf__append(out, in.ptr, in.len);
-        return pml_buf__check(out, err);
+    case PML_AVRO_CODEC_NULL: (void)pml_buf__append(out, in.ptr, in.len); return pml_buf__check(out, err);
     case PML_AVRO_CODEC_DEFLATE: return deflate_compress(out, in, err);
     case PML_AVRO_CODEC_SNAPPY: return snappy_pack(out, in, err);
     case PML_AVRO_CODEC_ZSTANDARD: return zstd_compress(c, out, in, err);

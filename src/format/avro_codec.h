@@ -23,7 +23,8 @@ typedef struct pml_avro_codec {
 int pml_avro_codec__init(pml_avro_codec *c, pml_bytes name, int level, bool writing, const char *file, pml_error *err);
 void pml_avro_codec__clear(pml_avro_codec *c, bool writing);
 /* Replaces the content of out by the plain form of in. More than max bytes: PML_E_LIMIT. */
-int pml_avro_codec__decompress(pml_avro_codec *c, pml_buf *out, pml_bytes in, size_t max, const char *file, pml_error *err);
+int pml_avro_codec__decompress(pml_avro_codec *c, pml_buf *out, pml_bytes in, size_t max, const char *file,
+                               pml_error *err);
 /* Appends the packed form of in to out. */
 int pml_avro_codec__compress(pml_avro_codec *c, pml_buf *out, pml_bytes in, pml_error *err);
 

@@ -51,8 +51,8 @@ struct pml_avro_reader {
 
 static int reader_corrupt(const pml_avro_reader *r, pml_error *err, const char *what)
 {
-    return pml_error__at(err, PML_E_CORRUPT, PML_PLACE_FILE, r->name, "%s is damaged: %s at byte %zu from the end", r->name, what,
-                         (size_t)(r->end - r->pos));
+    return pml_error__at(err, PML_E_CORRUPT, PML_PLACE_FILE, r->name, "%s is damaged: %s at byte %zu from the end",
+                         r->name, what, (size_t)(r->end - r->pos));
 }
 
 static inline bool varint_get(int64_t *out, const uint8_t **p, const uint8_t *end)
@@ -129,8 +129,8 @@ static int header_read(pml_avro_reader *r, pml_bytes *schema, pml_bytes *codec, 
     return PML_OK;
 }
 
-int pml_avro_reader__new(pml_avro_reader **out, pml_env *env, pml_bytes data, const char *name, const pml_avro_field *fields,
-                         size_t n_fields, pml_error *err)
+int pml_avro_reader__new(pml_avro_reader **out, pml_env *env, pml_bytes data, const char *name,
+                         const pml_avro_field *fields, size_t n_fields, pml_error *err)
 {
     int rc;
     pml_bytes schema = {0}, codec = {(const uint8_t *)"null", 4};
@@ -221,7 +221,8 @@ typedef struct avro_run {
 
 static int run_truncated(const pml_avro_reader *r, const pml_avro_op *op, pml_error *err)
 {
-    return pml_error__at(err, PML_E_CORRUPT, PML_PLACE_FILE, r->name, "%s is damaged: the value of field %s is cut or out of range", r->name,
+    return pml_error__at(err, PML_E_CORRUPT, PML_PLACE_FILE, r->name,
+                         "%s is damaged: the value of field %s is cut or out of range", r->name,
                          op->name == NULL ? "(skipped)" : op->name);
 }
 
@@ -236,18 +237,14 @@ static inline bool run_scalar(const pml_avro_op *op, avro_run *run)
             return false;
         v->present = true;
         return true;
-    case PML_AVRO_OP_LONG:
-        v->present = true;
-        return varint_get(&v->i, &run->p, run->end);
+    case PML_AVRO_OP_LONG: v->present = true; return varint_get(&v->i, &run->p, run->end);
     case PML_AVRO_OP_BOOLEAN:
         if (run->p == run->end || *run->p > 1)
             return false;
         v->present = true;
         v->i = *run->p++;
         return true;
-    case PML_AVRO_OP_BYTES:
-        v->present = true;
-        return bytes_get(&v->bytes, &run->p, run->end);
+    case PML_AVRO_OP_BYTES: v->present = true; return bytes_get(&v->bytes, &run->p, run->end);
     case PML_AVRO_OP_SKIP_VARINT: return varint_get(&n, &run->p, run->end);
     case PML_AVRO_OP_SKIP_BYTES: return bytes_get(&bytes, &run->p, run->end);
     case PML_AVRO_OP_SKIP_FIXED:
@@ -262,8 +259,9 @@ static inline bool run_scalar(const pml_avro_op *op, avro_run *run)
 static int slots_take(pml_avro_reader *r, const pml_avro_op *op, uint64_t n, pml_error *err)
 {
     if (n > AVRO_SLOTS_MAX - r->n_slots)
-        return pml_error__at(err, PML_E_LIMIT, PML_PLACE_FILE, r->name, "a record of %s has more than %d values, counted at field %s", r->name,
-                             AVRO_SLOTS_MAX, op->name);
+        return pml_error__at(err, PML_E_LIMIT, PML_PLACE_FILE, r->name,
+                             "a record of %s has more than %d values, counted at field %s", r->name, AVRO_SLOTS_MAX,
+                             op->name);
     r->n_slots += (size_t)n;
     return PML_OK;
 }
@@ -342,7 +340,8 @@ static int union_branch(const pml_avro_reader *r, const pml_avro_op *op, avro_ru
         return run_truncated(r, op, err);
     *is_null = branch == op->null_branch;
     if (*is_null && !op->null_allowed)
-        return pml_error__at(err, PML_E_CORRUPT, PML_PLACE_FILE, r->name, "field %s of %s is null, which it must not be", op->name, r->name);
+        return pml_error__at(err, PML_E_CORRUPT, PML_PLACE_FILE, r->name,
+                             "field %s of %s is null, which it must not be", op->name, r->name);
     return PML_OK;
 }
 

@@ -47,24 +47,26 @@ static int compile_type(avro_compiler *c, const json_t *type, avro_place at, siz
 
 static int compiler_corrupt(avro_compiler *c, const char *what, const char *name)
 {
-    return pml_error__at(c->err, PML_E_CORRUPT, PML_PLACE_FILE, c->file, "the Avro schema of %s is not valid: %s%s%s", c->file,
-                         what, name == NULL ? "" : " ", name == NULL ? "" : name);
+    return pml_error__at(c->err, PML_E_CORRUPT, PML_PLACE_FILE, c->file, "the Avro schema of %s is not valid: %s%s%s",
+                         c->file, what, name == NULL ? "" : " ", name == NULL ? "" : name);
 }
 
 static int compiler_unsupported(avro_compiler *c, const char *what, const char *name)
 {
-    return pml_error__at(c->err, PML_E_UNSUPPORTED, PML_PLACE_FILE, c->file, "the Avro schema of %s has %s%s%s, which is not supported",
-                         c->file, what, name == NULL ? "" : " ", name == NULL ? "" : name);
+    return pml_error__at(c->err, PML_E_UNSUPPORTED, PML_PLACE_FILE, c->file,
+                         "the Avro schema of %s has %s%s%s, which is not supported", c->file, what,
+                         name == NULL ? "" : " ", name == NULL ? "" : name);
 }
 
 static int compiler_emit(avro_compiler *c, pml_avro_op op, size_t *at)
 {
     if (c->n_ops == PML_AVRO_OPS_MAX)
-        return pml_error__at(c->err, PML_E_LIMIT, PML_PLACE_FILE, c->file, "the Avro schema of %s is larger than %d steps", c->file,
-                             PML_AVRO_OPS_MAX);
+        return pml_error__at(c->err, PML_E_LIMIT, PML_PLACE_FILE, c->file,
+                             "the Avro schema of %s is larger than %d steps", c->file, PML_AVRO_OPS_MAX);
     if (c->n_ops == c->cap_ops) {
         size_t cap = c->cap_ops == 0 ? 64 : c->cap_ops * 2;
-        pml_avro_op *ops = c->ops == NULL ? pml_env__alloc(c->env, cap * sizeof *ops) : pml_env__realloc(c->env, c->ops, cap * sizeof *ops);
+        pml_avro_op *ops = c->ops == NULL ? pml_env__alloc(c->env, cap * sizeof *ops)
+                                          : pml_env__realloc(c->env, c->ops, cap * sizeof *ops);
         if (ops == NULL)
             return pml_error__no_memory(c->err);
         c->ops = ops;
@@ -103,8 +105,9 @@ static const avro_primitive primitives[] = {
 
 static int compile_mismatch(avro_compiler *c, const avro_place *at, const char *type)
 {
-    return pml_error__at(c->err, PML_E_UNSUPPORTED, PML_PLACE_FILE, c->file, "field %s of %s has the Avro type %s, which is not the one expected",
-                         at->want->name, c->file, type);
+    return pml_error__at(c->err, PML_E_UNSUPPORTED, PML_PLACE_FILE, c->file,
+                         "field %s of %s has the Avro type %s, which is not the one expected", at->want->name, c->file,
+                         type);
 }
 
 static int compile_primitive(avro_compiler *c, const avro_primitive *p, const avro_place *at, size_t *size_min)
@@ -134,8 +137,10 @@ static void name_split(avro_named *out, const char *name, const char *space, siz
 
 static bool names_equal(const avro_named *a, const avro_named *b)
 {
-    return pml_bytes_equal((pml_bytes){(const uint8_t *)a->name, a->name_len}, (pml_bytes){(const uint8_t *)b->name, b->name_len}) &&
-           pml_bytes_equal((pml_bytes){(const uint8_t *)a->space, a->space_len}, (pml_bytes){(const uint8_t *)b->space, b->space_len});
+    return pml_bytes_equal((pml_bytes){(const uint8_t *)a->name, a->name_len},
+                           (pml_bytes){(const uint8_t *)b->name, b->name_len}) &&
+           pml_bytes_equal((pml_bytes){(const uint8_t *)a->space, a->space_len},
+                           (pml_bytes){(const uint8_t *)b->space, b->space_len});
 }
 
 static const avro_named *names_find(const avro_compiler *c, const avro_named *key)
@@ -164,8 +169,8 @@ static int names_declare(avro_compiler *c, const json_t *type, avro_place *at)
     if (old != NULL)
         return PML_OK;
     if (c->n_names == PML_AVRO_NAMES_MAX)
-        return pml_error__at(c->err, PML_E_LIMIT, PML_PLACE_FILE, c->file, "the Avro schema of %s names more than %d types", c->file,
-                             PML_AVRO_NAMES_MAX);
+        return pml_error__at(c->err, PML_E_LIMIT, PML_PLACE_FILE, c->file,
+                             "the Avro schema of %s names more than %d types", c->file, PML_AVRO_NAMES_MAX);
     if (c->names == NULL) {
         c->names = pml_env__alloc(c->env, PML_AVRO_NAMES_MAX * sizeof *c->names);
         if (c->names == NULL)
@@ -210,8 +215,8 @@ static const pml_avro_field *wanted_find(const pml_avro_field *fields, size_t n,
     return NULL;
 }
 
-static int compile_fields(avro_compiler *c, const json_t *record, avro_place at, const pml_avro_field *want, size_t n_want,
-                          size_t *size_min)
+static int compile_fields(avro_compiler *c, const json_t *record, avro_place at, const pml_avro_field *want,
+                          size_t n_want, size_t *size_min)
 {
     const json_t *fields = json_object_get(record, "fields");
     bool seen[64] = {false};
@@ -322,7 +327,8 @@ static int compile_union(avro_compiler *c, const json_t *type, avro_place at, si
     else if (n == 2)
         null_branch = is_null_type(json_array_get(type, 0)) ? 0 : is_null_type(json_array_get(type, 1)) ? 1 : -1;
     if (n == 0 || n > 2 || (n == 2 && null_branch < 0))
-        return compiler_unsupported(c, "a union of more than null and one type", at.want == NULL ? NULL : at.want->name);
+        return compiler_unsupported(c, "a union of more than null and one type",
+                                    at.want == NULL ? NULL : at.want->name);
     pml_avro_op op = place_op(&at, PML_AVRO_OP_UNION);
     op.n = (uint32_t)n;
     op.null_branch = (int8_t)null_branch;
@@ -343,10 +349,11 @@ static int compile_type(avro_compiler *c, const json_t *type, avro_place at, siz
 {
     *size_min = 0;
     if (++c->steps > AVRO_STEPS_MAX)
-        return pml_error__at(c->err, PML_E_LIMIT, PML_PLACE_FILE, c->file, "the Avro schema of %s repeats its types too often", c->file);
+        return pml_error__at(c->err, PML_E_LIMIT, PML_PLACE_FILE, c->file,
+                             "the Avro schema of %s repeats its types too often", c->file);
     if (at.depth > PML_AVRO_DEPTH_MAX)
-        return pml_error__at(c->err, PML_E_LIMIT, PML_PLACE_FILE, c->file, "the Avro schema of %s is nested deeper than %d", c->file,
-                             PML_AVRO_DEPTH_MAX);
+        return pml_error__at(c->err, PML_E_LIMIT, PML_PLACE_FILE, c->file,
+                             "the Avro schema of %s is nested deeper than %d", c->file, PML_AVRO_DEPTH_MAX);
     if (json_is_string(type))
         return compile_reference(c, json_string_value(type), at, size_min);
     if (json_is_array(type))
@@ -391,7 +398,8 @@ int pml_avro_program__compile(pml_avro_program *out, pml_arena *arena, pml_bytes
     *out = (pml_avro_program){0};
     json_t *schema = json_loadb((const char *)schema_json.ptr, schema_json.len, JSON_REJECT_DUPLICATES, &where);
     if (schema == NULL) {
-        rc = json_error_code(&where) == json_error_out_of_memory ? pml_error__no_memory(err) : compiler_corrupt(&c, where.text, NULL);
+        rc = json_error_code(&where) == json_error_out_of_memory ? pml_error__no_memory(err)
+                                                                 : compiler_corrupt(&c, where.text, NULL);
         goto out;
     }
     PML_TRY(compile_top(&c, schema, fields, n_fields, &out->record_size_min));

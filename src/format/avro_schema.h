@@ -9,31 +9,31 @@
 #include "format/avro.h"
 
 typedef enum pml_avro_opcode {
-    PML_AVRO_OP_END = 0,      /* the record is complete */
-    PML_AVRO_OP_SKIP_VARINT,  /* int, long, enum */
-    PML_AVRO_OP_SKIP_BYTES,   /* bytes, string */
-    PML_AVRO_OP_SKIP_FIXED,   /* `n` bytes: boolean, float, double, fixed */
-    PML_AVRO_OP_INT,          /* a varint that must fit 32 bits */
+    PML_AVRO_OP_END = 0,     /* the record is complete */
+    PML_AVRO_OP_SKIP_VARINT, /* int, long, enum */
+    PML_AVRO_OP_SKIP_BYTES,  /* bytes, string */
+    PML_AVRO_OP_SKIP_FIXED,  /* `n` bytes: boolean, float, double, fixed */
+    PML_AVRO_OP_INT,         /* a varint that must fit 32 bits */
     PML_AVRO_OP_LONG,
     PML_AVRO_OP_BOOLEAN,
     PML_AVRO_OP_BYTES,
-    PML_AVRO_OP_UNION,        /* reads the branch; the null branch jumps to `target`, the other one goes on */
-    PML_AVRO_OP_RECORD,       /* opens `n` fresh slots */
+    PML_AVRO_OP_UNION,  /* reads the branch; the null branch jumps to `target`, the other one goes on */
+    PML_AVRO_OP_RECORD, /* opens `n` fresh slots */
     PML_AVRO_OP_RECORD_END,
-    PML_AVRO_OP_ARRAY,        /* loop: the item's code follows, ARRAY_NEXT at `target` - 1 ends it */
-    PML_AVRO_OP_ARRAY_NEXT,   /* back to `target` while items are left */
-    PML_AVRO_OP_SKIP_ITEMS,   /* the same loop for an array or map that nobody wants */
+    PML_AVRO_OP_ARRAY,      /* loop: the item's code follows, ARRAY_NEXT at `target` - 1 ends it */
+    PML_AVRO_OP_ARRAY_NEXT, /* back to `target` while items are left */
+    PML_AVRO_OP_SKIP_ITEMS, /* the same loop for an array or map that nobody wants */
     PML_AVRO_OP_SKIP_NEXT
 } pml_avro_opcode;
 
 typedef struct pml_avro_op {
-    uint8_t code;          /* pml_avro_opcode */
-    int8_t null_branch;    /* UNION: 0 or 1; -1: a union of one branch without null */
-    bool null_allowed;     /* UNION */
-    uint32_t slot;         /* where the value goes, relative to the open record or item */
-    uint32_t n;            /* SKIP_FIXED, RECORD; UNION: branches; ARRAY, SKIP_ITEMS: least bytes of an item */
-    uint32_t target;       /* UNION, loops */
-    const char *name;      /* of the field, for messages; NULL where skipped */
+    uint8_t code;       /* pml_avro_opcode */
+    int8_t null_branch; /* UNION: 0 or 1; -1: a union of one branch without null */
+    bool null_allowed;  /* UNION */
+    uint32_t slot;      /* where the value goes, relative to the open record or item */
+    uint32_t n;         /* SKIP_FIXED, RECORD; UNION: branches; ARRAY, SKIP_ITEMS: least bytes of an item */
+    uint32_t target;    /* UNION, loops */
+    const char *name;   /* of the field, for messages; NULL where skipped */
 } pml_avro_op;
 
 typedef struct pml_avro_program {

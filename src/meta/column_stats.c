@@ -61,8 +61,8 @@ static void stats_reader_clear(stats_reader *r, pml_env *env)
     pml_env__free(env, r->max);
 }
 
-static int stats_reader_init(stats_reader *r, pml_env *env, size_t n, const pml_string_list *cols, const pml_field *fields,
-                             size_t n_fields, pml_error *err)
+static int stats_reader_init(stats_reader *r, pml_env *env, size_t n, const pml_string_list *cols,
+                             const pml_field *fields, size_t n_fields, pml_error *err)
 {
     /* Any slot reads as a BIGINT without following an offset: right for columns whose type we do not know. */
     static const pml_type unknown = {.kind = PML_TYPE_BIGINT, .nullable = true};
@@ -94,11 +94,12 @@ static int read_row(pml_value *values, const stats_reader *r, pml_bytes counted,
 /* Two rows without fields and no null counts: nothing is known, whatever the columns are. */
 static bool stats_are_empty(const pml_simple_stats *s)
 {
-    return s->n_null_counts == 0 && (s->min.len < 4 || pml_be32(s->min.ptr) == 0) && (s->max.len < 4 || pml_be32(s->max.ptr) == 0);
+    return s->n_null_counts == 0 && (s->min.len < 4 || pml_be32(s->min.ptr) == 0) &&
+           (s->max.len < 4 || pml_be32(s->max.ptr) == 0);
 }
 
-int pml_column_stats__decode(pml_column_stats *out, pml_env *env, const pml_simple_stats *s, const pml_string_list *cols,
-                             const pml_field *fields, size_t n, pml_error *err)
+int pml_column_stats__decode(pml_column_stats *out, pml_env *env, const pml_simple_stats *s,
+                             const pml_string_list *cols, const pml_field *fields, size_t n, pml_error *err)
 {
     int rc;
     stats_reader r = {0};
@@ -112,7 +113,8 @@ int pml_column_stats__decode(pml_column_stats *out, pml_env *env, const pml_simp
     PML_TRY(read_row(r.min, &r, s->min, err));
     PML_TRY(read_row(r.max, &r, s->max, err));
     if (s->n_null_counts != 0 && s->n_null_counts != r.n) {
-        rc = pml_error__set(err, PML_E_CORRUPT, "the statistics have %zu null counts for %zu columns", s->n_null_counts, r.n);
+        rc = pml_error__set(err, PML_E_CORRUPT, "the statistics have %zu null counts for %zu columns", s->n_null_counts,
+                            r.n);
         goto out;
     }
     for (size_t i = 0; i < r.n; i++) {
@@ -217,13 +219,16 @@ static int truncate_text(pml_column_stats *c, pml_arena *arena, int32_t length, 
 
 /* ---- writing ---- */
 
-static int apply_mode(pml_column_stats *c, pml_arena *arena, const pml_type *t, const pml_stats_mode *mode, pml_error *err)
+static int apply_mode(pml_column_stats *c, pml_arena *arena, const pml_type *t, const pml_stats_mode *mode,
+                      pml_error *err)
 {
-    bool fine_time = (t->kind == PML_TYPE_TIMESTAMP || t->kind == PML_TYPE_TIMESTAMP_LTZ) && t->precision > PRECISION_MICROS;
+    bool fine_time =
+        (t->kind == PML_TYPE_TIMESTAMP || t->kind == PML_TYPE_TIMESTAMP_LTZ) && t->precision > PRECISION_MICROS;
     bool text = t->kind == PML_TYPE_CHAR || t->kind == PML_TYPE_VARCHAR;
     if (mode->kind == PML_STATS_NONE || type_is_unordered(t))
         c->null_count = -1;
-    if (mode->kind == PML_STATS_NONE || mode->kind == PML_STATS_COUNTS || type_is_unordered(t) || type_is_binary(t) || fine_time)
+    if (mode->kind == PML_STATS_NONE || mode->kind == PML_STATS_COUNTS || type_is_unordered(t) || type_is_binary(t) ||
+        fine_time)
         c->min = c->max = (pml_value){0};
     if (mode->kind == PML_STATS_TRUNCATE && text)
         return truncate_text(c, arena, mode->length, err);
@@ -262,7 +267,8 @@ static int write_row(pml_bytes *out, pml_arena *arena, const stats_writer *w, co
     pml_buf row;
     pml_buf__init(&row, arena->env, PML_BINARY_ROW_MAX);
     if (pml_binary_row__write_counted(&row, w->types, values, w->n) != PML_OK) {
-        rc = row.rc != PML_OK ? pml_buf__check(&row, err) : pml_error__set(err, PML_E_INTERNAL, "a statistics row does not fit its types");
+        rc = row.rc != PML_OK ? pml_buf__check(&row, err)
+                              : pml_error__set(err, PML_E_INTERNAL, "a statistics row does not fit its types");
         goto out;
     }
     out->ptr = pml_arena__copy(arena, row.data, row.len);
@@ -273,8 +279,9 @@ out:
     return rc;
 }
 
-int pml_column_stats__encode(pml_simple_stats *out, pml_string_list *cols, pml_arena *arena, const pml_field *fields, size_t n,
-                             const pml_stats_mode *modes, const pml_column_stats *stats, bool dense, pml_error *err)
+int pml_column_stats__encode(pml_simple_stats *out, pml_string_list *cols, pml_arena *arena, const pml_field *fields,
+                             size_t n, const pml_stats_mode *modes, const pml_column_stats *stats, bool dense,
+                             pml_error *err)
 {
     stats_writer w;
     *out = (pml_simple_stats){0};

@@ -79,12 +79,13 @@ static bool copy_list(pml_string_list *out, pml_arena *arena, const pml_string_l
 int pml_data_file__copy(pml_data_file *out, pml_arena *arena, const pml_data_file *f)
 {
     pml_data_file copy = *f;
-    bool ok = copy_text(&copy.name, arena, f->name) && copy_bytes(&copy.min_key, arena, f->min_key) &&
-              copy_bytes(&copy.max_key, arena, f->max_key) && copy_stats(&copy.key_stats, arena, &f->key_stats) &&
-              copy_stats(&copy.value_stats, arena, &f->value_stats) && copy_list(&copy.extra_files, arena, &f->extra_files) &&
-              copy_bytes(&copy.embedded_index, arena, f->embedded_index) &&
-              copy_list(&copy.value_stats_cols, arena, &f->value_stats_cols) &&
-              copy_text(&copy.external_path, arena, f->external_path) && copy_list(&copy.write_cols, arena, &f->write_cols);
+    bool ok =
+        copy_text(&copy.name, arena, f->name) && copy_bytes(&copy.min_key, arena, f->min_key) &&
+        copy_bytes(&copy.max_key, arena, f->max_key) && copy_stats(&copy.key_stats, arena, &f->key_stats) &&
+        copy_stats(&copy.value_stats, arena, &f->value_stats) && copy_list(&copy.extra_files, arena, &f->extra_files) &&
+        copy_bytes(&copy.embedded_index, arena, f->embedded_index) &&
+        copy_list(&copy.value_stats_cols, arena, &f->value_stats_cols) &&
+        copy_text(&copy.external_path, arena, f->external_path) && copy_list(&copy.write_cols, arena, &f->write_cols);
     *out = ok ? copy : (pml_data_file){0};
     return ok ? PML_OK : PML_E_NOMEM;
 }

@@ -22,8 +22,8 @@ typedef struct decoder {
     pml_error *err;
 } decoder;
 
-static int decoder_open(decoder *d, pml_arena *arena, pml_bytes bytes, const char *file, uint32_t place, const pml_avro_field *fields,
-                        size_t n_fields, pml_error *err)
+static int decoder_open(decoder *d, pml_arena *arena, pml_bytes bytes, const char *file, uint32_t place,
+                        const pml_avro_field *fields, size_t n_fields, pml_error *err)
 {
     *d = (decoder){.env = arena->env, .file = file, .place = place, .err = err};
     pml_arena__init(&d->scratch, d->env);
@@ -75,7 +75,8 @@ static int decode_corrupt(const decoder *d, const char *field, const char *what)
 
 static int decode_bad_number(const decoder *d, const char *field, int64_t v)
 {
-    return pml_error__at(d->err, PML_E_CORRUPT, d->place, d->file, "%s is damaged: %s is %lld", d->file, field, (long long)v);
+    return pml_error__at(d->err, PML_E_CORRUPT, d->place, d->file, "%s is damaged: %s is %lld", d->file, field,
+                         (long long)v);
 }
 
 static int decode_version(const decoder *d, int64_t version, int64_t expected)
@@ -84,9 +85,11 @@ static int decode_version(const decoder *d, int64_t version, int64_t expected)
         return PML_OK;
     if (version == 1)
         return pml_error__at(d->err, PML_E_UNSUPPORTED, d->place, d->file,
-                             "%s has format version 1, which is too old; rewrite the table with a newer release", d->file);
-    return pml_error__at(d->err, PML_E_UNSUPPORTED, d->place, d->file, "%s has format version %lld; only version %lld can be read", d->file,
-                         (long long)version, (long long)expected);
+                             "%s has format version 1, which is too old; rewrite the table with a newer release",
+                             d->file);
+    return pml_error__at(d->err, PML_E_UNSUPPORTED, d->place, d->file,
+                         "%s has format version %lld; only version %lld can be read", d->file, (long long)version,
+                         (long long)expected);
 }
 
 static int decode_text(const char **out, const decoder *d, const pml_avro_value *v, const char *field)
@@ -105,8 +108,8 @@ static int decode_name(const char **out, const decoder *d, const pml_avro_value 
 {
     PML_RETURN_IF(decode_text(out, d, v, field));
     if (**out == '\0' || strchr(*out, '/') != NULL || strcmp(*out, ".") == 0 || strcmp(*out, "..") == 0)
-        return pml_error__at(d->err, PML_E_CORRUPT, d->place, d->file, "%s is damaged: %s '%.200s' is not a plain file name", d->file, field,
-                             *out);
+        return pml_error__at(d->err, PML_E_CORRUPT, d->place, d->file,
+                             "%s is damaged: %s '%.200s' is not a plain file name", d->file, field, *out);
     return PML_OK;
 }
 
@@ -116,7 +119,8 @@ static int decode_count(int64_t *out, const decoder *d, const pml_avro_value *v,
     return v->i < 0 ? decode_bad_number(d, field, v->i) : PML_OK;
 }
 
-static int decode_range(int32_t *out, const decoder *d, const pml_avro_value *v, int32_t first, int32_t last, const char *field)
+static int decode_range(int32_t *out, const decoder *d, const pml_avro_value *v, int32_t first, int32_t last,
+                        const char *field)
 {
     *out = (int32_t)v->i;
     return v->i < first || v->i > last ? decode_bad_number(d, field, v->i) : PML_OK;
@@ -142,7 +146,8 @@ static int decode_list(pml_string_list *out, const decoder *d, const pml_avro_va
     if (texts == NULL)
         return pml_error__no_memory(d->err);
     for (size_t i = 0; i < v->n; i++)
-        PML_RETURN_IF(names ? decode_name(&texts[i], d, &v->items[i], field) : decode_text(&texts[i], d, &v->items[i], field));
+        PML_RETURN_IF(names ? decode_name(&texts[i], d, &v->items[i], field)
+                            : decode_text(&texts[i], d, &v->items[i], field));
     out->v = texts;
     return PML_OK;
 }
@@ -182,8 +187,8 @@ static int decode_file_numbers(pml_data_file *f, const decoder *d, const pml_avr
     PML_RETURN_IF(decode_optional_count(&f->delete_row_count, d, &v[PML_FILE_DELETE_ROW_COUNT], "_DELETE_ROW_COUNT"));
     f->file_source = PML_FILE_SOURCE_UNKNOWN;
     if (v[PML_FILE_SOURCE].present)
-        PML_RETURN_IF(decode_range(&f->file_source, d, &v[PML_FILE_SOURCE], PML_FILE_SOURCE_APPEND, PML_FILE_SOURCE_COMPACT,
-                                   "_FILE_SOURCE"));
+        PML_RETURN_IF(decode_range(&f->file_source, d, &v[PML_FILE_SOURCE], PML_FILE_SOURCE_APPEND,
+                                   PML_FILE_SOURCE_COMPACT, "_FILE_SOURCE"));
     return decode_optional_count(&f->first_row_id, d, &v[PML_FILE_FIRST_ROW_ID], "_FIRST_ROW_ID");
 }
 
@@ -212,7 +217,8 @@ static int decode_entry(pml_manifest_entry *e, const decoder *d, const pml_avro_
     PML_RETURN_IF(decode_range(&e->kind, d, &v[PML_ENTRY_F_KIND], PML_ENTRY_ADD, PML_ENTRY_DELETE, "_KIND"));
     e->partition = v[PML_ENTRY_F_PARTITION].bytes;
     PML_RETURN_IF(decode_range(&e->bucket, d, &v[PML_ENTRY_F_BUCKET], BUCKET_POSTPONE, INT32_MAX, "_BUCKET"));
-    PML_RETURN_IF(decode_range(&e->total_buckets, d, &v[PML_ENTRY_F_TOTAL_BUCKETS], BUCKET_POSTPONE, INT32_MAX, "_TOTAL_BUCKETS"));
+    PML_RETURN_IF(decode_range(&e->total_buckets, d, &v[PML_ENTRY_F_TOTAL_BUCKETS], BUCKET_POSTPONE, INT32_MAX,
+                               "_TOTAL_BUCKETS"));
     return decode_file(&e->file, d, v[PML_ENTRY_F_FILE].items);
 }
 
@@ -229,7 +235,8 @@ int pml_manifest__decode(pml_manifest_entries *out, pml_arena *arena, pml_bytes 
         pml_manifest_entry e, copy;
         PML_TRY(decode_entry(&e, &d, values));
         if (keep == NULL || keep(arg, &e)) {
-            if (pml_manifest_entry__copy(&copy, arena, &e) != PML_OK || pml_buf__append(&d.kept, &copy, sizeof copy) != PML_OK) {
+            if (pml_manifest_entry__copy(&copy, arena, &e) != PML_OK ||
+                pml_buf__append(&d.kept, &copy, sizeof copy) != PML_OK) {
                 rc = pml_error__no_memory(err);
                 goto out;
             }
@@ -276,13 +283,15 @@ static int meta_keep(decoder *d, pml_arena *arena, pml_manifest_meta *m)
     return PML_OK;
 }
 
-int pml_manifest_list__decode(pml_manifest_list *out, pml_arena *arena, pml_bytes file_bytes, const char *name, pml_error *err)
+int pml_manifest_list__decode(pml_manifest_list *out, pml_arena *arena, pml_bytes file_bytes, const char *name,
+                              pml_error *err)
 {
     int rc;
     decoder d;
     bool more = false;
     pml_avro_value values[PML_META_FIELDS];
-    PML_TRY(decoder_open(&d, arena, file_bytes, name, PML_PLACE_MANIFEST_LIST, pml_manifest_list__fields, PML_META_FIELDS, err));
+    PML_TRY(decoder_open(&d, arena, file_bytes, name, PML_PLACE_MANIFEST_LIST, pml_manifest_list__fields,
+                         PML_META_FIELDS, err));
     d.arena = arena;
     PML_TRY(decoder_next(&more, values, &d));
     while (more) {
@@ -316,13 +325,15 @@ static int decode_index(pml_index_entry *e, const decoder *d, const pml_avro_val
     return e->partition.ptr == NULL ? pml_error__no_memory(d->err) : PML_OK;
 }
 
-int pml_index_manifest__decode(pml_index_entries *out, pml_arena *arena, pml_bytes file_bytes, const char *name, pml_error *err)
+int pml_index_manifest__decode(pml_index_entries *out, pml_arena *arena, pml_bytes file_bytes, const char *name,
+                               pml_error *err)
 {
     int rc;
     decoder d;
     bool more = false;
     pml_avro_value values[PML_INDEX_FIELDS];
-    PML_TRY(decoder_open(&d, arena, file_bytes, name, PML_PLACE_INDEX, pml_index_manifest__fields, PML_INDEX_FIELDS, err));
+    PML_TRY(
+        decoder_open(&d, arena, file_bytes, name, PML_PLACE_INDEX, pml_index_manifest__fields, PML_INDEX_FIELDS, err));
     d.arena = arena;
     PML_TRY(decoder_next(&more, values, &d));
     while (more) {

@@ -114,8 +114,8 @@ static void put_meta(pml_buf *b, const pml_manifest_meta *m)
     put_optional(b, m->max_row_id);
 }
 
-int pml_manifest_list__encode(uint8_t **file, size_t *len, pml_env *env, const pml_manifest_meta *v, size_t n, const char *codec,
-                              int level, pml_error *err)
+int pml_manifest_list__encode(uint8_t **file, size_t *len, pml_env *env, const pml_manifest_meta *v, size_t n,
+                              const char *codec, int level, pml_error *err)
 {
     int rc;
     pml_avro_writer *w = NULL;
@@ -132,8 +132,8 @@ out:
     return rc;
 }
 
-int pml_manifest__encode(uint8_t **file, size_t *len, pml_env *env, const pml_manifest_entry *v, size_t n, const char *codec,
-                         int level, pml_error *err)
+int pml_manifest__encode(uint8_t **file, size_t *len, pml_env *env, const pml_manifest_entry *v, size_t n,
+                         const char *codec, int level, pml_error *err)
 {
     int rc;
     pml_avro_writer *w = NULL;

@@ -77,7 +77,8 @@ static void builder_that_gets_wrong_values_refuses_them(void **state)
     test_env *t = test_env_open(NULL);
     pml_field member = {.id = -1, .name = "element", .type = {.kind = PML_TYPE_TINYINT, .nullable = true}};
     pml_type vector = {.kind = PML_TYPE_VECTOR, .length = 2, .n_children = 1, .children = &member};
-    pml_value big = {.kind = PML_VALUE_INT, .i = 128}, text = {.kind = PML_VALUE_BYTES}, one = {.kind = PML_VALUE_INT, .i = 1};
+    pml_value big = {.kind = PML_VALUE_INT, .i = 128}, text = {.kind = PML_VALUE_BYTES},
+              one = {.kind = PML_VALUE_INT, .i = 1};
     pml_builder *b;
     struct ArrowArray out;
     pml_error err = PML_ERROR_INIT;

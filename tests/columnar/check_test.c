@@ -64,8 +64,12 @@ static struct ArrowArray batch_of(struct ArrowArray *column)
     static struct ArrowArray *children[1];
     children[0] = column;
     column->release = noop_release;
-    return (struct ArrowArray){.length = column->length, .n_buffers = 1, .n_children = 1, .buffers = none,
-                               .children = children, .release = noop_release};
+    return (struct ArrowArray){.length = column->length,
+                               .n_buffers = 1,
+                               .n_children = 1,
+                               .buffers = none,
+                               .children = children,
+                               .release = noop_release};
 }
 
 static void check_names_the_row_of_wrong_values(void **state)
@@ -74,7 +78,8 @@ static void check_names_the_row_of_wrong_values(void **state)
     uint8_t validity = 0x3D; /* row 1 is null */
     int32_t offsets[5] = {0, 1, 3, 4, 5}, times[4] = {0, -1, 86400000, 5};
     pml_int128 decimals[4] = {1, 99999, -99999, 100};
-    const void *text[3] = {NULL, offsets, "a\xC3\xA9\xFFz"}, *time[2] = {&validity, times}, *decimal[2] = {&validity, decimals};
+    const void *text[3] = {NULL, offsets, "a\xC3\xA9\xFFz"}, *time[2] = {&validity, times},
+               *decimal[2] = {&validity, decimals};
     pml_field f = {.name = "c", .type = {.kind = PML_TYPE_VARCHAR, .nullable = true, .length = INT32_MAX}};
     struct ArrowArray a = {.length = 4, .n_buffers = 3, .buffers = text}, batch = batch_of(&a);
     refused_from(PML_CHECK_FULL, &batch, &f, 1, "c", 2);
@@ -98,12 +103,23 @@ static void check_of_texts_knows_utf8(void **state)
     static const struct {
         const char *text;
         bool valid;
-    } cases[] = {{"plain ascii text", true},      {"\xC3\xA9", true},          {"\xED\x9F\xBF", true},
-                 {"\xF4\x8F\xBF\xBF", true},      {"12345678\xC2\x80", true},  {"\xC0\x80", false},
-                 {"\xC1\xBF", false},             {"\xE0\x9F\xBF", false},     {"\xED\xA0\x80", false},
-                 {"\xF0\x8F\xBF\xBF", false},     {"\xF4\x90\x80\x80", false}, {"\xF5\x80\x80\x80", false},
-                 {"\x80", false},                 {"\xE2\x82", false},         {"1234567\xFF", false},
-                 {"\xF0\x9F\x98\x80 fine", true}, {"\xE2\x28\xA1", false}};
+    } cases[] = {{"plain ascii text", true},
+                 {"\xC3\xA9", true},
+                 {"\xED\x9F\xBF", true},
+                 {"\xF4\x8F\xBF\xBF", true},
+                 {"12345678\xC2\x80", true},
+                 {"\xC0\x80", false},
+                 {"\xC1\xBF", false},
+                 {"\xE0\x9F\xBF", false},
+                 {"\xED\xA0\x80", false},
+                 {"\xF0\x8F\xBF\xBF", false},
+                 {"\xF4\x90\x80\x80", false},
+                 {"\xF5\x80\x80\x80", false},
+                 {"\x80", false},
+                 {"\xE2\x82", false},
+                 {"1234567\xFF", false},
+                 {"\xF0\x9F\x98\x80 fine", true},
+                 {"\xE2\x28\xA1", false}};
     const pml_field f = {.name = "c", .type = {.kind = PML_TYPE_CHAR, .nullable = true, .length = 20}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         int32_t offsets[2] = {0, (int32_t)strlen(cases[i].text)};
@@ -141,15 +157,22 @@ static void check_of_nested_nulls_only_counts_live_rows(void **state)
     const void *list[2] = {&list_bits, offsets}, *row[1] = {&struct_bits}, *x[2] = {&int_bits, ints};
     struct ArrowArray xs = {.length = 5, .null_count = -1, .n_buffers = 2, .buffers = x, .release = noop_release};
     struct ArrowArray *row_children[1] = {&xs};
-    struct ArrowArray rows = {.length = 5, .null_count = -1, .n_buffers = 1, .n_children = 1, .buffers = row,
-                              .children = row_children, .release = noop_release};
+    struct ArrowArray rows = {.length = 5,
+                              .null_count = -1,
+                              .n_buffers = 1,
+                              .n_children = 1,
+                              .buffers = row,
+                              .children = row_children,
+                              .release = noop_release};
     struct ArrowArray *list_children[1] = {&rows};
-    struct ArrowArray a = {.length = 3, .null_count = -1, .n_buffers = 2, .n_children = 1, .buffers = list,
-                           .children = list_children};
+    struct ArrowArray a = {
+        .length = 3, .null_count = -1, .n_buffers = 2, .n_children = 1, .buffers = list, .children = list_children};
     struct ArrowArray batch = batch_of(&a);
     pml_field member = {.name = "x", .type = {.kind = PML_TYPE_INT}};
-    pml_field element = {.name = "element", .type = {.kind = PML_TYPE_ROW, .nullable = true, .n_children = 1, .children = &member}};
-    const pml_field f = {.name = "c", .type = {.kind = PML_TYPE_ARRAY, .nullable = true, .n_children = 1, .children = &element}};
+    pml_field element = {.name = "element",
+                         .type = {.kind = PML_TYPE_ROW, .nullable = true, .n_children = 1, .children = &member}};
+    const pml_field f = {.name = "c",
+                         .type = {.kind = PML_TYPE_ARRAY, .nullable = true, .n_children = 1, .children = &element}};
     refused_from(PML_CHECK_BASIC, &batch, &f, 1, "c.element.x", 2);
     struct_bits = 0xEF; /* now the row around element 4 is null, too */
     must_ok(pml_batch__check(&batch, &f, 1, PML_CHECK_FULL, NULL), NULL);
@@ -162,12 +185,18 @@ static void check_of_maps_refuses_null_keys(void **state)
     (void)state;
     int32_t offsets[3] = {0, 1, 3}, ints[3] = {0};
     uint8_t key_bits = 0x03, entry_bits = 0x07;
-    const void *map[2] = {NULL, offsets}, *entry[1] = {&entry_bits}, *key[2] = {&key_bits, ints}, *value[2] = {NULL, ints};
+    const void *map[2] = {NULL, offsets}, *entry[1] = {&entry_bits}, *key[2] = {&key_bits, ints},
+               *value[2] = {NULL, ints};
     struct ArrowArray keys = {.length = 3, .null_count = -1, .n_buffers = 2, .buffers = key, .release = noop_release};
     struct ArrowArray values = {.length = 3, .n_buffers = 2, .buffers = value, .release = noop_release};
     struct ArrowArray *entry_children[2] = {&keys, &values};
-    struct ArrowArray entries = {.length = 3, .null_count = -1, .n_buffers = 1, .n_children = 2, .buffers = entry,
-                                 .children = entry_children, .release = noop_release};
+    struct ArrowArray entries = {.length = 3,
+                                 .null_count = -1,
+                                 .n_buffers = 1,
+                                 .n_children = 2,
+                                 .buffers = entry,
+                                 .children = entry_children,
+                                 .release = noop_release};
     struct ArrowArray *map_children[1] = {&entries};
     struct ArrowArray a = {.length = 2, .n_buffers = 2, .n_children = 1, .buffers = map, .children = map_children};
     struct ArrowArray batch = batch_of(&a);
@@ -202,30 +231,14 @@ static void spoil(test_env *t, struct ArrowArray *a)
     int64_t w = wild[test_random(t) % 9];
     int32_t *offsets;
     switch (test_random(t) % 9) {
-    case 0:
-        a->length = w < 4 && w > 0 && a->length > w ? w : w > 4 ? INT64_MAX - (w & 1) : w;
-        break;
-    case 1:
-        a->offset = w > 0 && w < 4 ? 0 : w;
-        break;
-    case 2:
-        a->null_count = w;
-        break;
-    case 3:
-        a->n_children = w;
-        break;
-    case 4:
-        a->n_buffers = w;
-        break;
-    case 5:
-        a->children = NULL;
-        break;
-    case 6:
-        a->buffers[test_random(t) % (uint64_t)(a->n_buffers > 0 ? a->n_buffers : 1)] = NULL;
-        break;
-    case 7:
-        a->dictionary = test_random(t) % 2 ? a : NULL;
-        break;
+    case 0: a->length = w < 4 && w > 0 && a->length > w ? w : w > 4 ? INT64_MAX - (w & 1) : w; break;
+    case 1: a->offset = w > 0 && w < 4 ? 0 : w; break;
+    case 2: a->null_count = w; break;
+    case 3: a->n_children = w; break;
+    case 4: a->n_buffers = w; break;
+    case 5: a->children = NULL; break;
+    case 6: a->buffers[test_random(t) % (uint64_t)(a->n_buffers > 0 ? a->n_buffers : 1)] = NULL; break;
+    case 7: a->dictionary = test_random(t) % 2 ? a : NULL; break;
     default:
         offsets = (int32_t *)(uintptr_t)(a->n_buffers > 1 && a->length > 0 ? a->buffers[1] : NULL);
         if (a->n_buffers == 3 && offsets != NULL) /* never above the last one, the data buffer ends there */
@@ -251,7 +264,8 @@ static void copy_node(struct ArrowArray *out, const struct ArrowArray *a)
 }
 
 /* By the shape of the original, because the copy lies. */
-static void free_node(struct ArrowArray *copy, const struct ArrowArray *a, struct ArrowArray **children, const void **buffers)
+static void free_node(struct ArrowArray *copy, const struct ArrowArray *a, struct ArrowArray **children,
+                      const void **buffers)
 {
     free(buffers);
     for (int64_t i = 0; i < a->n_children; i++) {

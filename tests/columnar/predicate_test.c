@@ -50,7 +50,8 @@ static pml_pred *random_pred(test_env *t, pml_arena *arena, const pml_field *fie
 }
 
 /* Values of the atomic columns; of nested ones a stand-in that only tells null from not null. */
-static void row_values(pml_value *values, int32_t *ids, const struct ArrowArray *batch, const pml_field *fields, int64_t row)
+static void row_values(pml_value *values, int32_t *ids, const struct ArrowArray *batch, const pml_field *fields,
+                       int64_t row)
 {
     for (size_t i = 0; i < COLUMNS; i++) {
         const struct ArrowArray *a = batch->children[i];
@@ -138,7 +139,8 @@ static void predicate_with_null_literals_follows_java(void **state)
     (void)state;
     pml_type type = {.kind = PML_TYPE_INT, .nullable = true};
     pml_value literals[2] = {{.kind = PML_VALUE_INT, .i = 1}, {.kind = PML_VALUE_NULL}};
-    const pml_value one = {.kind = PML_VALUE_INT, .i = 1}, two = {.kind = PML_VALUE_INT, .i = 2}, null = {.kind = PML_VALUE_NULL};
+    const pml_value one = {.kind = PML_VALUE_INT, .i = 1}, two = {.kind = PML_VALUE_INT, .i = 2},
+                    null = {.kind = PML_VALUE_NULL};
     const int32_t id = 1;
     pml_pred p = {.op = PML_PRED_IN, .field_id = 1, .type = &type, .n_literals = 2, .literals = literals};
     assert_true(pml_pred__test_values(&p, &id, &one, 1));
@@ -165,8 +167,10 @@ static void pruning_with_strange_statistics_keeps(void **state)
     (void)state;
     const pml_value one = {.kind = PML_VALUE_INT, .i = 1}, five = {.kind = PML_VALUE_INT, .i = 5};
     const pml_value text = {.kind = PML_VALUE_BYTES, .bytes = {(const uint8_t *)"x", 1}};
-    const pml_column_stats good = {1, one, five, 0}, half = {1, one, {.kind = PML_VALUE_NULL}, 0}, odd = {1, text, text, 0};
-    const pml_column_stats nulls = {1, {.kind = PML_VALUE_NULL}, {.kind = PML_VALUE_NULL}, 10}, more = {1, one, five, 11};
+    const pml_column_stats good = {1, one, five, 0}, half = {1, one, {.kind = PML_VALUE_NULL}, 0},
+                           odd = {1, text, text, 0};
+    const pml_column_stats nulls = {1, {.kind = PML_VALUE_NULL}, {.kind = PML_VALUE_NULL}, 10},
+                           more = {1, one, five, 11};
     const pml_column_stats unknown = {1, one, five, -1};
     assert_false(may(PML_PRED_EQ, 6, &good, 10));
     assert_false(may(PML_PRED_IS_NULL, 0, &good, 10));
@@ -192,7 +196,8 @@ static void predicate_beyond_the_limits_is_refused(void **state)
     pml_arena__init(&arena, t->env);
     for (int i = 0; i <= PML_PRED_DEPTH_MAX; i++) {
         links[i] = &chain[i];
-        chain[i] = (pml_pred){.op = i == 0 ? PML_PRED_TRUE : PML_PRED_AND, .n_children = i > 0, .children = &links[i == 0 ? 0 : i - 1]};
+        chain[i] = (pml_pred){
+            .op = i == 0 ? PML_PRED_TRUE : PML_PRED_AND, .n_children = i > 0, .children = &links[i == 0 ? 0 : i - 1]};
     }
     must_fail_with(PML_E_LIMIT, pml_pred__copy(&out, &arena, &chain[PML_PRED_DEPTH_MAX]), NULL);
     must_ok(pml_pred__copy(&out, &arena, &chain[PML_PRED_DEPTH_MAX - 1]), NULL);

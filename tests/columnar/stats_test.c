@@ -7,7 +7,8 @@
 enum { COLUMNS = 26, BATCHES = 3 };
 
 /* What the collector must find, row by row. */
-static void model_add(pml_column_stats *m, bool *nan, pml_arena *arena, const pml_type *t, const struct ArrowArray *a, int64_t row)
+static void model_add(pml_column_stats *m, bool *nan, pml_arena *arena, const pml_type *t, const struct ArrowArray *a,
+                      int64_t row)
 {
     pml_value v;
     if (a->buffers[0] != NULL && !pml_bit_get(a->buffers[0], a->offset + row)) {

@@ -27,7 +27,8 @@ static void source_drop(void *owner)
     ((source *)owner)->drops++;
 }
 
-static char metadata[] = "\x01\0\0\0\x09\0\0\0paimon.id\x02\0\0\0" "42";
+static char metadata[] = "\x01\0\0\0\x09\0\0\0paimon.id\x02\0\0\0"
+                         "42";
 static struct ArrowSchema child_schema = {.format = "tsu:UTC", .name = "at", .flags = ARROW_FLAG_NULLABLE};
 static struct ArrowSchema *schema_children[1] = {&child_schema};
 
@@ -40,7 +41,8 @@ static struct ArrowSchema some_schema(void)
 {
     child_schema.metadata = metadata;
     child_schema.release = foreign_release;
-    return (struct ArrowSchema){.format = "+s", .n_children = 1, .children = schema_children, .release = foreign_release};
+    return (struct ArrowSchema){
+        .format = "+s", .n_children = 1, .children = schema_children, .release = foreign_release};
 }
 
 static void stream_gives_batches_then_the_end_and_drops_once(void **state)

@@ -9,13 +9,14 @@
 static const char *const codecs[] = {"null", "deflate", "snappy", "zstandard"};
 
 #define RECORD(fields) "{\"type\":\"record\",\"name\":\"r\",\"namespace\":\"a.b\",\"fields\":[" fields "]}"
-#define F(name, type) "{\"name\":\"" name "\",\"type\":" type "}"
+#define F(name, type)  "{\"name\":\"" name "\",\"type\":" type "}"
 
 static const pml_avro_field long_item = {.name = "item", .kind = PML_AVRO_INT, .nullable = true};
 static const pml_avro_field point_fields[] = {{.name = "y", .kind = PML_AVRO_INT}, {.name = "x", .kind = PML_AVRO_INT}};
 
 /* The wanted fields of the first and last column of most schemas here. */
-static const pml_avro_field ends[] = {{.name = "first", .kind = PML_AVRO_INT}, {.name = "last", .kind = PML_AVRO_BYTES, .nullable = true}};
+static const pml_avro_field ends[] = {{.name = "first", .kind = PML_AVRO_INT},
+                                      {.name = "last", .kind = PML_AVRO_BYTES, .nullable = true}};
 
 typedef struct file {
     uint8_t *data;
@@ -76,7 +77,8 @@ static void middle_must_be_skipped(const char *middle, const char *bytes, size_t
     bool more;
     pml_buf__init(&schema, t->env, 4096);
     pml_buf__init(&record, t->env, 4096);
-    must_ok(pml_buf__append_format(&schema, RECORD(F("first", "\"long\"") ",%s," F("last", "\"string\"")), middle), NULL);
+    must_ok(pml_buf__append_format(&schema, RECORD(F("first", "\"long\"") ",%s," F("last", "\"string\"")), middle),
+            NULL);
     must_ok(pml_buf__append(&schema, "", 1), NULL);
     must_ok(pml_avro__put_long(&record, 7), NULL);
     must_ok(pml_buf__append(&record, bytes, len), NULL);
@@ -115,9 +117,10 @@ static void avro_reader_skips_every_type_that_nobody_wants(void **state)
     MIDDLE(F("m", "{\"type\":\"map\",\"values\":\"long\"}"), "\x02\x02k\x08\x00");
     MIDDLE(F("m", "{\"type\":\"array\",\"items\":[\"null\",\"int\"]}"), "\x04\x00\x02\x10\x02\x00\x00");
     MIDDLE(F("m", "{\"type\":\"array\",\"items\":\"string\"}"), "\x01\x08\x06"
-                                                               "abc\x00"); /* -1 items of 4 bytes */
+                                                                "abc\x00"); /* -1 items of 4 bytes */
     MIDDLE(F("m", "[\"long\",\"null\"]") "," F("n", "[\"string\"]"), "\x02\x00\x02q");
-    MIDDLE(F("m", "{\"type\":\"record\",\"name\":\"m\",\"fields\":[" F("a", "\"int\"") "," F("b", "{\"type\":\"array\",\"items\":\"int\"}") "]}"),
+    MIDDLE(F("m", "{\"type\":\"record\",\"name\":\"m\",\"fields\":[" F("a", "\"int\"") "," F(
+                      "b", "{\"type\":\"array\",\"items\":\"int\"}") "]}"),
            "\x02\x04\x02\x02\x00");
 }
 
@@ -129,16 +132,19 @@ static void avro_reader_resolves_nested_fields_by_name(void **state)
     pml_avro_reader *r;
     pml_avro_value v[3];
     bool more;
-    static const pml_avro_field point_item = {.name = "item", .kind = PML_AVRO_RECORD, .n_children = 2, .children = point_fields};
-    static const pml_avro_field want[] = {{.name = "list", .kind = PML_AVRO_ARRAY, .n_children = 1, .children = &point_item},
-                                          {.name = "gone", .kind = PML_AVRO_BYTES, .nullable = true},
-                                          {.name = "p", .kind = PML_AVRO_RECORD, .n_children = 2, .children = point_fields}};
+    static const pml_avro_field point_item = {
+        .name = "item", .kind = PML_AVRO_RECORD, .n_children = 2, .children = point_fields};
+    static const pml_avro_field want[] = {
+        {.name = "list", .kind = PML_AVRO_ARRAY, .n_children = 1, .children = &point_item},
+        {.name = "gone", .kind = PML_AVRO_BYTES, .nullable = true},
+        {.name = "p", .kind = PML_AVRO_RECORD, .n_children = 2, .children = point_fields}};
     /* p names the type that list refers to, in its own namespace and in full. */
     static const char schema[] = RECORD(
-        F("p", "{\"type\":\"record\",\"name\":\"q.Point\",\"fields\":[" F("x", "\"int\"") "," F("other", "\"string\"") "," F("y", "\"long\"") "]}") ","
-        F("list", "{\"type\":\"array\",\"items\":\"q.Point\"}"));
-    static const char record[] = "\x02\x02o\x04" /* p: x 1, y 2 */
-                                 "\x02\x06\x00\x08" /* one item: x 3, y 4 */
+        F("p",
+          "{\"type\":\"record\",\"name\":\"q.Point\",\"fields\":[" F("x", "\"int\"") "," F("other", "\"string\"") "," F(
+              "y", "\"long\"") "]}") "," F("list", "{\"type\":\"array\",\"items\":\"q.Point\"}"));
+    static const char record[] = "\x02\x02o\x04"        /* p: x 1, y 2 */
+                                 "\x02\x06\x00\x08"     /* one item: x 3, y 4 */
                                  "\x01\x06\x0a\x00\x0c" /* one item of 3 bytes: x 5, y 6 */
                                  "\x00";
     file f = file_of(t, schema, "snappy", record, sizeof record - 1, 1);
@@ -158,11 +164,12 @@ static void avro_reader_resolves_nested_fields_by_name(void **state)
     test_env_close(t);
 }
 
-static const pml_avro_field row_fields[] = {{.name = "id", .kind = PML_AVRO_INT},
-                                            {.name = "text", .kind = PML_AVRO_BYTES, .nullable = true},
-                                            {.name = "list", .kind = PML_AVRO_ARRAY, .n_children = 1, .children = &long_item}};
-static const char row_schema[] = RECORD(F("id", "\"long\"") "," F("text", "[\"null\",\"string\"]") ","
-                                        F("list", "{\"type\":\"array\",\"items\":[\"null\",\"long\"]}"));
+static const pml_avro_field row_fields[] = {
+    {.name = "id", .kind = PML_AVRO_INT},
+    {.name = "text", .kind = PML_AVRO_BYTES, .nullable = true},
+    {.name = "list", .kind = PML_AVRO_ARRAY, .n_children = 1, .children = &long_item}};
+static const char row_schema[] = RECORD(F("id", "\"long\"") "," F("text", "[\"null\",\"string\"]") "," F(
+    "list", "{\"type\":\"array\",\"items\":[\"null\",\"long\"]}"));
 
 static void row_put(pml_buf *b, int64_t i)
 {
@@ -240,13 +247,15 @@ static void avro_schema_that_lies_or_is_unknown_is_refused(void **state)
     schema_must_fail_with(PML_E_CORRUPT, "");
     schema_must_fail_with(PML_E_CORRUPT, "{\"type\":\"record\"");
     schema_must_fail_with(PML_E_CORRUPT, "\"long\"");
-    schema_must_fail_with(PML_E_CORRUPT, RECORD(""));                              /* the wanted field is missing */
+    schema_must_fail_with(PML_E_CORRUPT, RECORD("")); /* the wanted field is missing */
     schema_must_fail_with(PML_E_CORRUPT, RECORD(F("first", "\"Unknown\"")));
     schema_must_fail_with(PML_E_CORRUPT, RECORD(F("first", "\"long\"") "," F("first", "\"long\"")));
-    schema_must_fail_with(PML_E_CORRUPT, RECORD(F("first", "\"long\"") "," F("x", "{\"type\":\"fixed\",\"name\":\"f\",\"size\":-1}")));
-    schema_must_fail_with(PML_E_UNSUPPORTED, RECORD(F("first", "\"string\"")));    /* not a number */
+    schema_must_fail_with(PML_E_CORRUPT,
+                          RECORD(F("first", "\"long\"") "," F("x", "{\"type\":\"fixed\",\"name\":\"f\",\"size\":-1}")));
+    schema_must_fail_with(PML_E_UNSUPPORTED, RECORD(F("first", "\"string\""))); /* not a number */
     schema_must_fail_with(PML_E_UNSUPPORTED, RECORD(F("first", "[\"null\",\"long\",\"string\"]")));
-    schema_must_fail_with(PML_E_UNSUPPORTED, RECORD(F("first", "\"long\"") "," F("x", "{\"type\":\"array\",\"items\":\"null\"}")));
+    schema_must_fail_with(PML_E_UNSUPPORTED,
+                          RECORD(F("first", "\"long\"") "," F("x", "{\"type\":\"array\",\"items\":\"null\"}")));
 }
 
 static void avro_null_in_a_field_that_must_not_be_null_is_corrupt(void **state)
@@ -271,11 +280,17 @@ static void avro_schema_that_would_grow_without_end_hits_a_limit(void **state)
         test_env *t = test_env_open(NULL);
         pml_buf s;
         pml_buf__init(&s, t->env, 1 << 20);
-        must_ok(pml_buf__append_format(&s, "{\"type\":\"record\",\"name\":\"top\",\"fields\":[" F("first", "\"long\"")), NULL);
+        must_ok(pml_buf__append_format(&s, "{\"type\":\"record\",\"name\":\"top\",\"fields\":[" F("first", "\"long\"")),
+                NULL);
         for (int level = 0; level < 10; level++) {
-            must_ok(pml_buf__append_format(&s, ",{\"name\":\"d%d\",\"type\":{\"type\":\"record\",\"name\":\"t%d\",\"fields\":[", level, level), NULL);
+            must_ok(
+                pml_buf__append_format(
+                    &s, ",{\"name\":\"d%d\",\"type\":{\"type\":\"record\",\"name\":\"t%d\",\"fields\":[", level, level),
+                NULL);
             for (int k = 0; k < 10 && level > 0; k++)
-                must_ok(pml_buf__append_format(&s, "%s{\"name\":\"f%d\",\"type\":\"t%d\"}", k == 0 ? "" : ",", k, level - 1), NULL);
+                must_ok(pml_buf__append_format(&s, "%s{\"name\":\"f%d\",\"type\":\"t%d\"}", k == 0 ? "" : ",", k,
+                                               level - 1),
+                        NULL);
             must_ok(pml_buf__append_str(&s, level == 0 && empty == 0 ? F("n", "\"int\"") "]}}" : "]}}"), NULL);
         }
         must_ok(pml_buf__append(&s, "]}", 3), NULL);
@@ -291,7 +306,7 @@ static void avro_counts_larger_than_the_bytes_behind_them_are_corrupt(void **sta
     static const struct {
         const char *bytes;
         size_t len;
-    } cases[] = {{"\x00\x00\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01", 12}, /* 2^63 - 1 items */
+    } cases[] = {{"\x00\x00\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01", 12},     /* 2^63 - 1 items */
                  {"\x00\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x02", 13}, /* -2^63 items of 1 byte */
                  {"\x00\x00\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01", 13}, /* a number of eleven bytes */
                  {"\x00\x02\xfe\xff\xff\xff\x0f", 7},                          /* a text of 2 GiB */

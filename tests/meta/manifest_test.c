@@ -38,7 +38,8 @@ static void close_file(fixture *f)
 
 static int decode(fixture *f)
 {
-    return pml_manifest__decode(&f->entries, &f->arena, (pml_bytes){f->data, f->len}, "the-manifest", NULL, NULL, &f->err);
+    return pml_manifest__decode(&f->entries, &f->arena, (pml_bytes){f->data, f->len}, "the-manifest", NULL, NULL,
+                                &f->err);
 }
 
 static int decode_list(fixture *f)
@@ -228,7 +229,8 @@ static void index_manifest_of_java_is_read(void **state)
     (void)state;
     fixture f = open_file("index-manifest-dv");
     pml_index_entries out = {0};
-    must_ok(pml_index_manifest__decode(&out, &f.arena, (pml_bytes){f.data, f.len}, "the-index-manifest", &f.err), &f.err);
+    must_ok(pml_index_manifest__decode(&out, &f.arena, (pml_bytes){f.data, f.len}, "the-index-manifest", &f.err),
+            &f.err);
     assert_int_equal(out.n, 1);
     assert_string_equal(out.v[0].type, "DELETION_VECTORS");
     assert_string_equal(out.v[0].name, "index-daa85395-c83c-4e27-a84d-ae66320116ed-0");
@@ -314,14 +316,33 @@ static void make_entries(pml_manifest_entry e[2])
     static const uint8_t row[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
     const pml_bytes r = {row, sizeof row};
     const pml_simple_stats stats = {r, {row, 8}, true, 3, counts};
-    e[0] = (pml_manifest_entry){PML_ENTRY_DELETE, r, 3, -2, {
-        .name = "data-1.parquet", .size_bytes = INT64_MAX, .row_count = 12, .min_key = r, .max_key = {row, 4}, .key_stats = stats,
-        .value_stats = stats, .min_sequence = -5, .max_sequence = INT64_MAX, .schema_id = 4, .level = 2,
-        .extra_files = {true, 1, texts}, .creation_time_ms = {true, INT64_MIN}, .delete_row_count = {true, 3},
-        .has_embedded_index = true, .embedded_index = {row, 3}, .file_source = PML_FILE_SOURCE_COMPACT,
-        .value_stats_cols = {true, 3, texts}, .external_path = "s3://b/c/data-1.parquet", .first_row_id = {true, 0},
-        .write_cols = {true, 0, NULL}}};
-    e[1] = (pml_manifest_entry){PML_ENTRY_ADD, r, 0, -1, {.name = "x", .extra_files = {.present = true}, .file_source = -1}};
+    e[0] = (pml_manifest_entry){PML_ENTRY_DELETE,
+                                r,
+                                3,
+                                -2,
+                                {.name = "data-1.parquet",
+                                 .size_bytes = INT64_MAX,
+                                 .row_count = 12,
+                                 .min_key = r,
+                                 .max_key = {row, 4},
+                                 .key_stats = stats,
+                                 .value_stats = stats,
+                                 .min_sequence = -5,
+                                 .max_sequence = INT64_MAX,
+                                 .schema_id = 4,
+                                 .level = 2,
+                                 .extra_files = {true, 1, texts},
+                                 .creation_time_ms = {true, INT64_MIN},
+                                 .delete_row_count = {true, 3},
+                                 .has_embedded_index = true,
+                                 .embedded_index = {row, 3},
+                                 .file_source = PML_FILE_SOURCE_COMPACT,
+                                 .value_stats_cols = {true, 3, texts},
+                                 .external_path = "s3://b/c/data-1.parquet",
+                                 .first_row_id = {true, 0},
+                                 .write_cols = {true, 0, NULL}}};
+    e[1] = (pml_manifest_entry){
+        PML_ENTRY_ADD, r, 0, -1, {.name = "x", .extra_files = {.present = true}, .file_source = -1}};
 }
 
 static void identity_of(pml_buf *out, const pml_manifest_entry *e)
@@ -391,7 +412,8 @@ static void manifest_entry_that_the_caller_does_not_keep_is_left_out(void **stat
     (void)state;
     fixture f = open_file("manifest-compacted");
     int seen = 0;
-    must_ok(pml_manifest__decode(&f.entries, &f.arena, (pml_bytes){f.data, f.len}, "m", keep_level_5, &seen, &f.err), &f.err);
+    must_ok(pml_manifest__decode(&f.entries, &f.arena, (pml_bytes){f.data, f.len}, "m", keep_level_5, &seen, &f.err),
+            &f.err);
     assert_int_equal(seen, 4);
     assert_int_equal(f.entries.n, 1);
     assert_string_equal(f.entries.v[0].file.name, "data-c66f8996-17b0-435e-ac59-d28173cec1c4-0.parquet");
@@ -456,27 +478,56 @@ static void manifest_must_fail(const char *message, void (*break_entry)(pml_mani
     make_entries(e);
     break_entry(&e[0]);
     must_ok(pml_manifest__encode(&file, &len, f.t->env, e, 1, "null", 0, &f.err), &f.err);
-    must_fail_with(PML_E_CORRUPT, pml_manifest__decode(&f.entries, &f.arena, (pml_bytes){file, len}, "bad", NULL, NULL, &f.err), &f.err);
+    must_fail_with(PML_E_CORRUPT,
+                   pml_manifest__decode(&f.entries, &f.arena, (pml_bytes){file, len}, "bad", NULL, NULL, &f.err),
+                   &f.err);
     assert_non_null(strstr(f.err.message, message));
     assert_int_equal(f.entries.n, 0);
     pml_env__free(f.t->env, file);
     close_file(&f);
 }
 
-static void break_name_empty(pml_manifest_entry *e) { e->file.name = ""; }
-static void break_name_slash(pml_manifest_entry *e) { e->file.name = "a/b"; }
-static void break_name_up(pml_manifest_entry *e) { e->file.name = ".."; }
+static void break_name_empty(pml_manifest_entry *e)
+{
+    e->file.name = "";
+}
+static void break_name_slash(pml_manifest_entry *e)
+{
+    e->file.name = "a/b";
+}
+static void break_name_up(pml_manifest_entry *e)
+{
+    e->file.name = "..";
+}
 static void break_extra(pml_manifest_entry *e)
 {
     static const char *const names[] = {"../x"};
     e->file.extra_files.v = names;
 }
-static void break_path(pml_manifest_entry *e) { e->file.external_path = ""; }
-static void break_bucket(pml_manifest_entry *e) { e->bucket = -3; }
-static void break_total(pml_manifest_entry *e) { e->total_buckets = -3; }
-static void break_deletes(pml_manifest_entry *e) { e->file.delete_row_count.v = -1; }
-static void break_source(pml_manifest_entry *e) { e->file.file_source = 2; }
-static void break_row_id(pml_manifest_entry *e) { e->file.first_row_id.v = -1; }
+static void break_path(pml_manifest_entry *e)
+{
+    e->file.external_path = "";
+}
+static void break_bucket(pml_manifest_entry *e)
+{
+    e->bucket = -3;
+}
+static void break_total(pml_manifest_entry *e)
+{
+    e->total_buckets = -3;
+}
+static void break_deletes(pml_manifest_entry *e)
+{
+    e->file.delete_row_count.v = -1;
+}
+static void break_source(pml_manifest_entry *e)
+{
+    e->file.file_source = 2;
+}
+static void break_row_id(pml_manifest_entry *e)
+{
+    e->file.first_row_id.v = -1;
+}
 
 static void manifest_with_values_that_cannot_be_is_corrupt(void **state)
 {
@@ -571,8 +622,9 @@ static pml_env *budget_env(budget *b)
     return env;
 }
 
-static const char *const files[] = {"manifest-null", "manifest-deflate", "manifest-snappy", "manifest-zstd", "manifest-compacted",
-                                    "manifest-old-090", "manifest-list-null", "index-manifest-dv"};
+static const char *const files[] = {"manifest-null",      "manifest-deflate",   "manifest-snappy",
+                                    "manifest-zstd",      "manifest-compacted", "manifest-old-090",
+                                    "manifest-list-null", "index-manifest-dv"};
 
 static void manifest_mutated_20000_times_never_crashes_and_stays_small(void **state)
 {

@@ -25,7 +25,8 @@ static const pml_type_kind nested_kinds[] = {
 
 static pml_type type_of_kind(test_env *t, pml_arena *arena, pml_type_kind kind, int depth)
 {
-    pml_type type = {.kind = kind, .nullable = below(t, 3) != 0, .length = INT32_MAX, .precision = (int32_t)below(t, 10)};
+    pml_type type = {
+        .kind = kind, .nullable = below(t, 3) != 0, .length = INT32_MAX, .precision = (int32_t)below(t, 10)};
     if (kind == PML_TYPE_DECIMAL) {
         type.precision = 1 + (int32_t)below(t, 38);
         type.scale = (int32_t)below(t, type.precision + 1);
@@ -82,12 +83,9 @@ static int64_t random_integer(test_env *t, const pml_type *type)
     if (type->kind == PML_TYPE_TIME)
         return below(t, 3) == 0 ? below(t, 86400000) : below(t, 8);
     switch (below(t, 8)) {
-    case 0:
-        return max - below(t, 2);
-    case 1:
-        return -max - 1 + below(t, 2);
-    default:
-        return below(t, 9) - 4;
+    case 0: return max - below(t, 2);
+    case 1: return -max - 1 + below(t, 2);
+    default: return below(t, 9) - 4;
     }
 }
 
@@ -120,12 +118,8 @@ pml_value random_value(test_env *t, pml_arena *arena, const pml_type *type)
     uint8_t text[128];
     pml_int128 limit = 1;
     switch (v.kind) {
-    case PML_VALUE_FLOAT:
-        v.f = (float)random_real(t);
-        break;
-    case PML_VALUE_DOUBLE:
-        v.d = random_real(t);
-        break;
+    case PML_VALUE_FLOAT: v.f = (float)random_real(t); break;
+    case PML_VALUE_DOUBLE: v.d = random_real(t); break;
     case PML_VALUE_BYTES:
         v.bytes.len = random_text(text, t, type);
         v.bytes.ptr = pml_arena__copy(arena, text, v.bytes.len == 0 ? 1 : v.bytes.len);
@@ -142,9 +136,7 @@ pml_value random_value(test_env *t, pml_arena *arena, const pml_type *type)
         break;
     case PML_VALUE_NULL:
     case PML_VALUE_BOOL:
-    case PML_VALUE_INT:
-        v.i = random_integer(t, type);
-        break;
+    case PML_VALUE_INT: v.i = random_integer(t, type); break;
     }
     return v;
 }
@@ -215,7 +207,8 @@ void random_array(struct ArrowArray *out, test_env *t, const pml_type *type, int
 {
     pml_layout layout = pml_layout__of(type);
     size_t kids = pml_layout__children(type);
-    must_ok(pml_array__init(out, t->env, NULL, pml_layout__buffers(layout), layout == PML_LAYOUT_MAP ? 1 : (int64_t)kids, NULL),
+    must_ok(pml_array__init(out, t->env, NULL, pml_layout__buffers(layout),
+                            layout == PML_LAYOUT_MAP ? 1 : (int64_t)kids, NULL),
             NULL);
     out->length = rows;
     out->offset = below(t, 2) == 0 ? 0 : below(t, 20);
@@ -223,12 +216,8 @@ void random_array(struct ArrowArray *out, test_env *t, const pml_type *type, int
     random_validity(out, t, type->nullable, total);
     switch (layout) {
     case PML_LAYOUT_BITS:
-    case PML_LAYOUT_FIXED:
-        random_fixed(out, t, type, total);
-        break;
-    case PML_LAYOUT_TEXT:
-        random_texts(out, t, type, total);
-        break;
+    case PML_LAYOUT_FIXED: random_fixed(out, t, type, total); break;
+    case PML_LAYOUT_TEXT: random_texts(out, t, type, total); break;
     case PML_LAYOUT_LIST:
         random_array(out->children[0], t, pml_layout__child(type, 0), random_offsets(out, t, total, 4) + below(t, 2));
         break;
@@ -238,12 +227,8 @@ void random_array(struct ArrowArray *out, test_env *t, const pml_type *type, int
         random_array(out->children[0], t, &entries, random_offsets(out, t, total, 4) + below(t, 2));
         break;
     }
-    case PML_LAYOUT_FIXED_LIST:
-        random_children(out, t, type, total * type->length);
-        break;
-    case PML_LAYOUT_STRUCT:
-        random_children(out, t, type, total);
-        break;
+    case PML_LAYOUT_FIXED_LIST: random_children(out, t, type, total * type->length); break;
+    case PML_LAYOUT_STRUCT: random_children(out, t, type, total); break;
     }
 }
 
@@ -267,7 +252,8 @@ static bool model_null(const struct ArrowArray *x, int64_t row)
     return x->buffers[0] != NULL && !pml_bit_get(x->buffers[0], x->offset + row);
 }
 
-bool array_rows_equal(const struct ArrowArray *x, int64_t a, const struct ArrowArray *y, int64_t b, const pml_type *type)
+bool array_rows_equal(const struct ArrowArray *x, int64_t a, const struct ArrowArray *y, int64_t b,
+                      const pml_type *type)
 {
     if (model_null(x, a) || model_null(y, b))
         return model_null(x, a) == model_null(y, b);
@@ -301,8 +287,8 @@ bool array_rows_equal(const struct ArrowArray *x, int64_t a, const struct ArrowA
     return true;
 }
 
-bool batch_rows_equal(const struct ArrowArray *x, int64_t a, const struct ArrowArray *y, int64_t b, const pml_field *fields,
-                      size_t n)
+bool batch_rows_equal(const struct ArrowArray *x, int64_t a, const struct ArrowArray *y, int64_t b,
+                      const pml_field *fields, size_t n)
 {
     const pml_type row = pml_layout__row(fields, n);
     return array_rows_equal(x, a, y, b, &row);

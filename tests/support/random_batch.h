@@ -17,8 +17,9 @@ void random_batch(struct ArrowArray *out, test_env *t, const pml_field *fields, 
 pml_value random_value(test_env *t, pml_arena *arena, const pml_type *type);
 
 /* Row a of x equals row b of y, value by value through pml_value__get. */
-bool array_rows_equal(const struct ArrowArray *x, int64_t a, const struct ArrowArray *y, int64_t b, const pml_type *type);
-bool batch_rows_equal(const struct ArrowArray *x, int64_t a, const struct ArrowArray *y, int64_t b, const pml_field *fields,
-                      size_t n);
+bool array_rows_equal(const struct ArrowArray *x, int64_t a, const struct ArrowArray *y, int64_t b,
+                      const pml_type *type);
+bool batch_rows_equal(const struct ArrowArray *x, int64_t a, const struct ArrowArray *y, int64_t b,
+                      const pml_field *fields, size_t n);
 
 #endif
