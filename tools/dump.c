@@ -124,14 +124,9 @@ static int dump(struct app *app, pml_scan *scan, bool sorted)
 static int refuse(const args *a)
 {
     static const char *const needs[][2] = {{"tag", "tags"}, {"system", "system-tables"}};
-    const char *option;
     for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
         if (args_has(a, needs[i][0]))
             return app_say(EXIT_UNSUPPORTED, "unsupported: --%s needs %s", needs[i][0], needs[i][1]);
-    for (size_t i = 0; (option = args_nth(a, "option", i)) != NULL; i++)
-        if (strncmp(option, "incremental-between", 19) == 0 || strncmp(option, "scan.", 5) == 0)
-            return app_say(EXIT_UNSUPPORTED, "unsupported: the option %s needs %s", option,
-                           option[0] == 'i' ? "incremental-read" : "time-travel by options (use --snapshot)");
     return EXIT_OK;
 }
 

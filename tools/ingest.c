@@ -108,7 +108,7 @@ static int ingest(struct app *app, const args *a, pml_table *table, const pml_ro
         (void)app_say(0, "commit %" PRId64 " of user %s may or may not be in the table: look at `pml snapshots` before repeating",
                       s.identifier, pml_commit_user(s.commit));
     else if (opened && committed > 0)
-        (void)app_say(0, "the first %" PRId64 " rows are in the table (snapshot %" PRId64 "), later ones are not", committed,
+        (void)app_say(0, "rows in the table: the first %" PRId64 " (snapshot %" PRId64 "); later ones were not added", committed,
                       s.snapshot_id);
     else if (opened)
         (void)app_say(0, "nothing was added to the table");

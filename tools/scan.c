@@ -168,6 +168,7 @@ const command command_scan = {.name = "scan",
 static const args_option count_options[] = {{"where", "SQL", "only rows for which this is true"},
                                             {"snapshot", "N", "the table as of snapshot N (default: the latest)"},
                                             {"branch", "NAME", "a branch of the table"},
+                                            {"option", "KEY=VALUE", "a table option for this command; may be repeated"},
                                             OPTION_WAREHOUSE,
                                             {NULL, NULL, NULL}};
 

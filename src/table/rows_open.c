@@ -16,21 +16,22 @@ static bool name_ends(const char *name, size_t len, const char *end)
 
 int pml_rows_input__check_columns(const pml_rows_input *in, const char *const *names, size_t n, pml_error *err)
 {
+    const char *file = strcmp(in->path, "-") == 0 ? "standard input" : in->path;
     for (size_t i = 0; i < n; i++) {
         size_t k = 0;
         while (k < in->n_fields && strcmp(in->fields[k].name, names[i]) != 0)
             k++;
         if (k == in->n_fields)
-            return pml_error__at(err, PML_E_INVAL, PML_PLACE_ROW, in->path, "%s has a column \"%.100s\" that the table %s lacks",
-                                 in->path, names[i], pml_table_path(in->table));
+            return pml_error__at(err, PML_E_INVAL, PML_PLACE_ROW, file, "%s has a column \"%.100s\" that the table %s lacks", file,
+                                 names[i], pml_table_path(in->table));
     }
     for (size_t k = 0; k < in->n_fields; k++) {
         size_t i = 0;
         while (i < n && strcmp(in->fields[k].name, names[i]) != 0)
             i++;
         if (i == n && !in->fields[k].type.nullable)
-            return pml_error__at(err, PML_E_INVAL, PML_PLACE_ROW, in->path, "%s lacks the column \"%s\", which is NOT NULL",
-                                 in->path, in->fields[k].name);
+            return pml_error__at(err, PML_E_INVAL, PML_PLACE_ROW, file, "%s lacks the column \"%s\", which is NOT NULL", file,
+                                 in->fields[k].name);
     }
     return PML_OK;
 }
