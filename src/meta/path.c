@@ -320,3 +320,22 @@ int pml_path__format(char text[16], const char *file_name, pml_error *err)
     memcpy(text, dot + 1, (size_t)(end - dot - 1));
     return PML_OK;
 }
+
+/* The extension that a codec gives to file names when file.suffix.include.compression asks for it (format-data.md 2.1). */
+static const char *codec_extension(const char *codec)
+{
+    if (strcmp(codec, "gzip") == 0)
+        return "gz";
+    if (strcmp(codec, "bzip2") == 0)
+        return "bz2";
+    if (strcmp(codec, "zstd") == 0)
+        return "zst";
+    return strcmp(codec, "none") == 0 ? "" : codec;
+}
+
+char *pml_path__data_file_name(pml_env *env, const pml_table_options *o, const char *uuid, int64_t counter)
+{
+    const char *codec = o->suffix_include_compression ? codec_extension(o->file_compression) : "";
+    return pml_env__format(env, "%s%s-%lld%s%s.%s", o->data_file_prefix, uuid, (long long)counter, codec[0] == '\0' ? "" : ".", codec,
+                           o->file_format);
+}
