@@ -12,19 +12,15 @@
 static int exit_code(int rc, const pml_error *err)
 {
     switch (rc) {
-    case PML_E_UNSUPPORTED:
-        return EXIT_UNSUPPORTED;
+    case PML_E_UNSUPPORTED: return EXIT_UNSUPPORTED;
     case PML_E_NOT_FOUND:
-    case PML_E_SNAPSHOT_GONE:
-        return EXIT_NOT_FOUND;
+    case PML_E_SNAPSHOT_GONE: return EXIT_NOT_FOUND;
     case PML_E_CONFLICT:
     case PML_E_UNKNOWN_OUTCOME:
-    case PML_E_BUSY:
-        return EXIT_CONFLICT;
+    case PML_E_BUSY: return EXIT_CONFLICT;
     case PML_E_INVAL: /* a wrong row is wrong input, not a wrong command line */
         return err->place == PML_PLACE_ROW ? EXIT_ERROR : EXIT_USAGE;
-    default:
-        return EXIT_ERROR;
+    default: return EXIT_ERROR;
     }
 }
 
@@ -189,7 +185,9 @@ static _Noreturn void output_lost(void)
     if (e == EPIPE)
         _exit(EXIT_OK); /* the reader has seen enough; nothing may be said */
     _exit(app_say(EXIT_ERROR, "writing to standard output failed: %s",
-                  e == ENOSPC ? "no space left" : e == EIO ? "input/output error" : "the file took no more bytes"));
+                  e == ENOSPC ? "no space left"
+                  : e == EIO  ? "input/output error"
+                              : "the file took no more bytes"));
 }
 
 void app_write(const void *p, size_t n)

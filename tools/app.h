@@ -12,8 +12,14 @@ struct app {
 };
 
 /* Options that most commands repeat. */
-#define OPTION_WAREHOUSE {"warehouse", "DIR", "directory of named tables (default: $PML_WAREHOUSE, else ./warehouse)"}
-#define OPTION_FORMAT {"format", "FORMAT", "table (default), json (one object a line) or csv"}
+#define OPTION_WAREHOUSE                                                                            \
+    {                                                                                               \
+        "warehouse", "DIR", "directory of named tables (default: $PML_WAREHOUSE, else ./warehouse)" \
+    }
+#define OPTION_FORMAT                                                          \
+    {                                                                          \
+        "format", "FORMAT", "table (default), json (one object a line) or csv" \
+    }
 
 /* Prints the error and gives the exit code for it: rc is what the library returned. */
 int app_fail(int rc, const pml_error *err);

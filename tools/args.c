@@ -144,7 +144,8 @@ void args_print_help(const command *c)
     (void)printf("\nOptions:\n");
     for (const args_option *o = c->options; o->name != NULL; o++) {
         char left[WORD_MAX];
-        (void)snprintf(left, sizeof left, "--%s%s%s", o->name, o->value == NULL ? "" : " ", o->value == NULL ? "" : o->value);
+        (void)snprintf(left, sizeof left, "--%s%s%s", o->name, o->value == NULL ? "" : " ",
+                       o->value == NULL ? "" : o->value);
         (void)printf("  %-24s %s\n", left, o->help);
     }
     (void)printf("  %-24s %s\n\nExamples:\n%s", "--help", "this text", c->examples);
@@ -189,7 +190,8 @@ int args_int64(int64_t *out, const args *a, const char *name, int64_t low, int64
         good = !__builtin_sub_overflow(0, v, &v);
     if (!good || v < low || v > high) {
         if (high == INT64_MAX)
-            return args_wrong(a->command, "--%s must be a whole number, at least %lld, not \"%s\"", name, (long long)low, text);
+            return args_wrong(a->command, "--%s must be a whole number, at least %lld, not \"%s\"", name,
+                              (long long)low, text);
         return args_wrong(a->command, "--%s must be a whole number from %lld to %lld, not \"%s\"", name, (long long)low,
                           (long long)high, text);
     }

@@ -11,14 +11,7 @@
 #include <stdint.h>
 
 /* What the command answers the shell with; --help and the man page list them. */
-enum {
-    EXIT_OK = 0,
-    EXIT_ERROR = 1,
-    EXIT_USAGE = 2,
-    EXIT_UNSUPPORTED = 3,
-    EXIT_NOT_FOUND = 4,
-    EXIT_CONFLICT = 5
-};
+enum { EXIT_OK = 0, EXIT_ERROR = 1, EXIT_USAGE = 2, EXIT_UNSUPPORTED = 3, EXIT_NOT_FOUND = 4, EXIT_CONFLICT = 5 };
 
 enum { ARGS_OPERANDS_MAX = 4, ARGS_GIVEN_MAX = 256 };
 
@@ -35,8 +28,8 @@ typedef struct command {
     const char *name;     /* "scan", "table create" */
     const char *operands; /* as in the synopsis */
     size_t operands_min, operands_max;
-    const char *summary; /* one line */
-    const char *details; /* NULL or lines for --help */
+    const char *summary;  /* one line */
+    const char *details;  /* NULL or lines for --help */
     const char *examples; /* two lines or more */
     const args_option *options;
     int (*run)(struct app *app, const struct args *args);

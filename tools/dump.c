@@ -83,7 +83,8 @@ static int dump_stream(struct app *app, struct ArrowArrayStream *stream, lines *
     while (rc == PML_OK && (rc = output_next(stream, &array, err)) == PML_OK && array.release != NULL) {
         for (int64_t row = 0; row < array.length && rc == PML_OK; row += ROWS) {
             text.len = 0;
-            rc = pml_rows_print(&text, printer, &array, row, array.length - row < ROWS ? array.length - row : ROWS, err);
+            rc =
+                pml_rows_print(&text, printer, &array, row, array.length - row < ROWS ? array.length - row : ROWS, err);
             if (rc == PML_OK && collect != NULL)
                 lines_add(collect, text.ptr, text.len);
             else if (rc == PML_OK)
@@ -173,7 +174,8 @@ const command command_dump = {
     .operands_max = 1,
     .summary = "Print all rows in canonical form, sorted by bytes: for comparing tables.",
     .details = "PREDICATE: {\"and\":[..]}, {\"or\":[..]}, {\"eq\":[\"column\",value]} with eq ne lt le gt ge prefix,\n"
-               "{\"in\":[\"column\",[..]]}, {\"isnull\":[\"column\"]}, {\"notnull\":[\"column\"]}. The form of rows and values is\n"
+               "{\"in\":[\"column\",[..]]}, {\"isnull\":[\"column\"]}, {\"notnull\":[\"column\"]}. The form of rows "
+               "and values is\n"
                "described in docs/rows.md.\n",
     .examples = "  pml dump flights | sha256sum\n"
                 "  pml dump flights --snapshot 3 --filter '{\"gt\":[\"delay\",60]}'\n",

@@ -12,8 +12,13 @@ enum { FILTER_DEPTH_MAX = 60 };
 static const struct {
     const char *name;
     pml_predicate_op op;
-} comparisons[] = {{"eq", PML_OP_EQ}, {"ne", PML_OP_NE}, {"lt", PML_OP_LT},          {"le", PML_OP_LE},
-                   {"gt", PML_OP_GT}, {"ge", PML_OP_GE}, {"prefix", PML_OP_STARTS_WITH}};
+} comparisons[] = {{"eq", PML_OP_EQ},
+                   {"ne", PML_OP_NE},
+                   {"lt", PML_OP_LT},
+                   {"le", PML_OP_LE},
+                   {"gt", PML_OP_GT},
+                   {"ge", PML_OP_GE},
+                   {"prefix", PML_OP_STARTS_WITH}};
 
 static where_node *filter_wrong(where_node *node, const char *what)
 {
@@ -27,26 +32,15 @@ static bool add_value(where_node *leaf, const json_t *v)
     char text[64];
     int n;
     switch (json_typeof(v)) {
-    case JSON_NULL:
-        where_add_literal(leaf, NULL, 0);
-        return true;
-    case JSON_STRING:
-        where_add_literal(leaf, json_string_value(v), json_string_length(v));
-        return true;
+    case JSON_NULL: where_add_literal(leaf, NULL, 0); return true;
+    case JSON_STRING: where_add_literal(leaf, json_string_value(v), json_string_length(v)); return true;
     case JSON_TRUE:
-    case JSON_FALSE:
-        n = snprintf(text, sizeof text, "%s", json_is_true(v) ? "true" : "false");
-        break;
-    case JSON_INTEGER:
-        n = snprintf(text, sizeof text, "%lld", (long long)json_integer_value(v));
-        break;
-    case JSON_REAL:
-        n = snprintf(text, sizeof text, "%.17g", json_real_value(v));
-        break;
+    case JSON_FALSE: n = snprintf(text, sizeof text, "%s", json_is_true(v) ? "true" : "false"); break;
+    case JSON_INTEGER: n = snprintf(text, sizeof text, "%lld", (long long)json_integer_value(v)); break;
+    case JSON_REAL: n = snprintf(text, sizeof text, "%.17g", json_real_value(v)); break;
     case JSON_OBJECT:
     case JSON_ARRAY:
-    default:
-        return false;
+    default: return false;
     }
     where_add_literal(leaf, text, (size_t)n);
     return true;

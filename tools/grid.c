@@ -28,7 +28,7 @@ struct grid {
     size_t *width;
     grid_text *cells; /* kept rows, then the row under way */
     size_t n_cells, cap;
-    bool started; /* header printed, widths fixed */
+    bool started;  /* header printed, widths fixed */
     size_t screen; /* 0: no terminal */
 };
 
@@ -56,9 +56,9 @@ static size_t code_point_width(uint32_t c)
     static const struct {
         uint32_t first, last;
         uint8_t width;
-    } ranges[] = {{0x300, 0x36f, 0},     {0x200b, 0x200f, 0},   {0x20d0, 0x20ff, 0},   {0xfe00, 0xfe0f, 0},
-                  {0x1100, 0x115f, 2},   {0x2e80, 0xa4cf, 2},   {0xac00, 0xd7a3, 2},   {0xf900, 0xfaff, 2},
-                  {0xfe30, 0xfe6f, 2},   {0xff00, 0xff60, 2},   {0xffe0, 0xffe6, 2},   {0x1f300, 0x1f64f, 2},
+    } ranges[] = {{0x300, 0x36f, 0},     {0x200b, 0x200f, 0},  {0x20d0, 0x20ff, 0}, {0xfe00, 0xfe0f, 0},
+                  {0x1100, 0x115f, 2},   {0x2e80, 0xa4cf, 2},  {0xac00, 0xd7a3, 2}, {0xf900, 0xfaff, 2},
+                  {0xfe30, 0xfe6f, 2},   {0xff00, 0xff60, 2},  {0xffe0, 0xffe6, 2}, {0x1f300, 0x1f64f, 2},
                   {0x1f900, 0x1f9ff, 2}, {0x20000, 0x3fffd, 2}};
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
         if (c >= ranges[i].first && c <= ranges[i].last)

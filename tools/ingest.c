@@ -38,7 +38,8 @@ static int rows_options_get(pml_rows_options *o, const args *a, progress *p)
 }
 
 /* Writes all batches; commits whenever `every` rows came since the last commit, and at the end. */
-static int copy_rows(sink *s, struct ArrowArrayStream *stream, int64_t every, progress *p, int64_t *committed, pml_error *err)
+static int copy_rows(sink *s, struct ArrowArrayStream *stream, int64_t every, progress *p, int64_t *committed,
+                     pml_error *err)
 {
     struct ArrowSchema schema = {0};
     struct ArrowArray array = {0};
@@ -84,7 +85,8 @@ static bool live_allowed(const pml_table *table)
     return enabled != NULL && strcmp(enabled, "true") == 0;
 }
 
-static int ingest(struct app *app, const args *a, pml_table *table, const pml_rows_options *options, int64_t every, progress *p)
+static int ingest(struct app *app, const args *a, pml_table *table, const pml_rows_options *options, int64_t every,
+                  progress *p)
 {
     pml_error err = PML_ERROR_INIT;
     struct ArrowArrayStream stream = {0};
@@ -105,11 +107,12 @@ static int ingest(struct app *app, const args *a, pml_table *table, const pml_ro
     if (rc == PML_OK)
         say_result(&s, committed);
     else if (opened && rc == PML_E_UNKNOWN_OUTCOME)
-        (void)app_say(0, "commit %" PRId64 " of user %s may or may not be in the table: look at `pml snapshots` before repeating",
-                      s.identifier, pml_commit_user(s.commit));
+        (void)app_say(
+            0, "commit %" PRId64 " of user %s may or may not be in the table: look at `pml snapshots` before repeating",
+            s.identifier, pml_commit_user(s.commit));
     else if (opened && committed > 0)
-        (void)app_say(0, "rows in the table: the first %" PRId64 " (snapshot %" PRId64 "); later ones were not added", committed,
-                      s.snapshot_id);
+        (void)app_say(0, "rows in the table: the first %" PRId64 " (snapshot %" PRId64 "); later ones were not added",
+                      committed, s.snapshot_id);
     else if (opened)
         (void)app_say(0, "nothing was added to the table");
     if (opened)
@@ -130,11 +133,12 @@ static int run_ingest(struct app *app, const args *a)
     if (code == EXIT_OK)
         code = app_table_open(&table, app, a, a->operand[0]);
     if (code == EXIT_OK && args_has(a, "live") && !live_allowed(table))
-        code = app_say(EXIT_UNSUPPORTED,
-                       "%s does not take real-time writes: realtime.enabled is not true.\n"
-                       "     Make the table with `pml table create ... --live`, or try --option realtime.enabled=true for this\n"
-                       "     command only.",
-                       pml_table_path(table));
+        code = app_say(
+            EXIT_UNSUPPORTED,
+            "%s does not take real-time writes: realtime.enabled is not true.\n"
+            "     Make the table with `pml table create ... --live`, or try --option realtime.enabled=true for this\n"
+            "     command only.",
+            pml_table_path(table));
     options.batch_rows = every < BATCH_ROWS ? every : BATCH_ROWS;
     if (code == EXIT_OK)
         code = ingest(app, a, table, &options, every, &p);
@@ -144,18 +148,21 @@ static int run_ingest(struct app *app, const args *a)
     return code;
 }
 
-#define ROW_OPTIONS                                                                                         \
-    {"format", "FORMAT", "json (canonical rows, one a line), csv or parquet (default: by the name)"},       \
+#define ROW_OPTIONS                                                                                          \
+    {"format", "FORMAT", "json (canonical rows, one a line), csv or parquet (default: by the name)"},        \
         {"delimiter", "C", "of CSV (default: a comma)"}, {"no-header", NULL, "CSV without a line of names"}, \
-        {"null", "TEXT", "what null looks like in CSV (default: an empty field)"},                          \
-        {"user", "NAME", "commit user, for jobs that recover (default: a random one)"}
+        {"null", "TEXT", "what null looks like in CSV (default: an empty field)"},                           \
+    {                                                                                                        \
+        "user", "NAME", "commit user, for jobs that recover (default: a random one)"                         \
+    }
 
-static const args_option ingest_options[] = {ROW_OPTIONS,
-                                             {"commit-every", "N", "a snapshot after every N rows (default: one at the end)"},
-                                             {"live", NULL, "write through the real-time writer"},
-                                             {"option", "KEY=VALUE", "a table option for this command; may be repeated"},
-                                             OPTION_WAREHOUSE,
-                                             {NULL, NULL, NULL}};
+static const args_option ingest_options[] = {
+    ROW_OPTIONS,
+    {"commit-every", "N", "a snapshot after every N rows (default: one at the end)"},
+    {"live", NULL, "write through the real-time writer"},
+    {"option", "KEY=VALUE", "a table option for this command; may be repeated"},
+    OPTION_WAREHOUSE,
+    {NULL, NULL, NULL}};
 
 const command command_ingest = {
     .name = "ingest",
@@ -163,7 +170,8 @@ const command command_ingest = {
     .operands_min = 2,
     .operands_max = 2,
     .summary = "Add the rows of a file, or of standard input, to a table.",
-    .details = "Columns are matched by name. A missing column is null; an unknown one is an error. Batches that are read whole\n"
+    .details = "Columns are matched by name. A missing column is null; an unknown one is an error. Batches that are "
+               "read whole\n"
                "(CSV and Parquet, or 8192 rows) are not divided: --commit-every counts at least N rows.\n",
     .examples = "  pml ingest flights flights.csv.gz --commit-every 1000000\n"
                 "  producer | pml ingest events - --format json --live --commit-every 1000\n",

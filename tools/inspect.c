@@ -70,8 +70,8 @@ static char *partition_text(const pml_rt_pb *pb)
 
 static int print_offsets(const pml_rt_offsets *offsets, output_format format, pml_error *err)
 {
-    static const output_column columns[] = {{"partition", false}, {"bucket", true}, {"tiered", true},
-                                            {"state", false},     {"lineage", false}};
+    static const output_column columns[] = {
+        {"partition", false}, {"bucket", true}, {"tiered", true}, {"state", false}, {"lineage", false}};
     output *o = output_new(format, columns, sizeof columns / sizeof *columns);
     int rc = PML_OK;
     for (size_t i = 0; i < pml_rt_offsets_count(offsets) && rc == PML_OK; i++) {
@@ -149,7 +149,8 @@ static const args_option options_snapshot[] = {{"snapshot", "N", "as of snapshot
                                                {"branch", "NAME", "a branch of the table"},
                                                OPTION_WAREHOUSE,
                                                {NULL, NULL, NULL}};
-static const args_option options_schema[] = {{"branch", "NAME", "a branch of the table"}, OPTION_WAREHOUSE, {NULL, NULL, NULL}};
+static const args_option options_schema[] = {
+    {"branch", "NAME", "a branch of the table"}, OPTION_WAREHOUSE, {NULL, NULL, NULL}};
 
 const command command_snapshots = {.name = "snapshots",
                                    .operands = "TABLE",
@@ -177,7 +178,8 @@ const command command_offsets = {
     .operands_min = 1,
     .operands_max = 1,
     .summary = "Show up to which offset each partition-bucket is in the table: where a source must go on.",
-    .details = "tiered is exclusive: rows with offsets below it are in data files of the snapshot. state: ok; lost (no offset can\n"
+    .details = "tiered is exclusive: rows with offsets below it are in data files of the snapshot. state: ok; lost (no "
+               "offset can\n"
                "be told: repair); reset (an overwrite began anew).\n",
     .examples = "  pml offsets events\n"
                 "  pml offsets events --snapshot 12 --format json\n",

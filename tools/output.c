@@ -84,9 +84,7 @@ void output_cell(output *o, const char *text)
     const output_column *column = &o->columns[o->at];
     bool first = o->at == 0, last = o->at + 1 == o->n;
     switch (o->format) {
-    case OUTPUT_TABLE:
-        grid_cell(o->grid, text == NULL ? "null" : text, strlen(text == NULL ? "null" : text));
-        break;
+    case OUTPUT_TABLE: grid_cell(o->grid, text == NULL ? "null" : text, strlen(text == NULL ? "null" : text)); break;
     case OUTPUT_JSON:
         app_puts(first ? "{" : ",");
         put_json_string(column->name);

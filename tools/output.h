@@ -21,7 +21,8 @@ typedef struct output_column {
 } output_column;
 
 typedef struct output output;
-output *output_new(output_format format, const output_column *columns, size_t n); /* columns are borrowed until the end */
+output *output_new(output_format format, const output_column *columns,
+                   size_t n);                  /* columns are borrowed until the end */
 void output_cell(output *o, const char *text); /* NULL: null; row by row */
 void output_cell_int(output *o, int64_t v);
 void output_end(output *o);

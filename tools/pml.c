@@ -16,21 +16,24 @@ enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
 static void print_overview(void)
 {
-    app_puts("pml works with Apache Paimon tables: reads them, writes them, and shows rows before they are committed.\n\n"
-             "Usage: pml COMMAND [OPERAND]... [OPTION]...\n\nCommands:\n");
+    app_puts(
+        "pml works with Apache Paimon tables: reads them, writes them, and shows rows before they are committed.\n\n"
+        "Usage: pml COMMAND [OPERAND]... [OPTION]...\n\nCommands:\n");
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
         char line[160];
         (void)snprintf(line, sizeof line, "  %-16s %s\n", commands[i]->name, commands[i]->summary);
         app_puts(line);
     }
-    app_puts("\nEvery command explains itself: pml COMMAND --help. The manual: man pml. Version: pml --version.\n\n"
-             "Examples:\n"
-             "  pml table create flights --columns \"id BIGINT NOT NULL, origin STRING, delay INT\"\n"
-             "  pml ingest flights flights.csv && pml scan flights --where \"delay > 60\" --limit 5\n\n"
-             "TABLE is a directory (with a '/') or a name in the warehouse: --warehouse, $PML_WAREHOUSE or ./warehouse.\n"
-             "Data goes to standard output, everything else to standard error.\n\n"
-             "Exit codes: 0 done; 1 error (input/output, damaged data, a wrong row); 2 wrong command line; 3 the table needs a\n"
-             "feature that this version lacks; 4 not found; 5 conflict, or the outcome of a commit is not known.\n");
+    app_puts(
+        "\nEvery command explains itself: pml COMMAND --help. The manual: man pml. Version: pml --version.\n\n"
+        "Examples:\n"
+        "  pml table create flights --columns \"id BIGINT NOT NULL, origin STRING, delay INT\"\n"
+        "  pml ingest flights flights.csv && pml scan flights --where \"delay > 60\" --limit 5\n\n"
+        "TABLE is a directory (with a '/') or a name in the warehouse: --warehouse, $PML_WAREHOUSE or ./warehouse.\n"
+        "Data goes to standard output, everything else to standard error.\n\n"
+        "Exit codes: 0 done; 1 error (input/output, damaged data, a wrong row); 2 wrong command line; 3 the table "
+        "needs a\n"
+        "feature that this version lacks; 4 not found; 5 conflict, or the outcome of a commit is not known.\n");
     app_flush();
 }
 

@@ -138,9 +138,9 @@ static int run_count(struct app *app, const args *a)
     return code;
 }
 
-#define WHERE_DETAILS                                                                                          \
-    "SQL of --where: comparisons = <> < <= > >=, AND, OR, NOT, parentheses, IS [NOT] NULL, [NOT] IN (..),\n"    \
-    "[NOT] BETWEEN a AND b, LIKE 'x%' '%x' '%x%'; values 12, -0.5, 'it''s', TRUE, FALSE, NULL, DATE '2024-01-31',\n" \
+#define WHERE_DETAILS                                                                                                 \
+    "SQL of --where: comparisons = <> < <= > >=, AND, OR, NOT, parentheses, IS [NOT] NULL, [NOT] IN (..),\n"          \
+    "[NOT] BETWEEN a AND b, LIKE 'x%' '%x' '%x%'; values 12, -0.5, 'it''s', TRUE, FALSE, NULL, DATE '2024-01-31',\n"  \
     "TIMESTAMP '2024-01-31 12:00:00'; columns bare, in `backticks` or in \"double quotes\". As in SQL a comparison\n" \
     "with null is never true, under NOT neither.\n"
 
@@ -154,16 +154,17 @@ static const args_option scan_options[] = {{"columns", "a,b", "columns, in this 
                                            OPTION_WAREHOUSE,
                                            {NULL, NULL, NULL}};
 
-const command command_scan = {.name = "scan",
-                              .operands = "TABLE",
-                              .operands_min = 1,
-                              .operands_max = 1,
-                              .summary = "Print rows of a table.",
-                              .details = WHERE_DETAILS,
-                              .examples = "  pml scan flights --columns origin,dest --where \"day = DATE '2024-01-31'\" --limit 10\n"
-                                          "  pml scan flights --format csv > flights.csv\n",
-                              .options = scan_options,
-                              .run = run_scan};
+const command command_scan = {
+    .name = "scan",
+    .operands = "TABLE",
+    .operands_min = 1,
+    .operands_max = 1,
+    .summary = "Print rows of a table.",
+    .details = WHERE_DETAILS,
+    .examples = "  pml scan flights --columns origin,dest --where \"day = DATE '2024-01-31'\" --limit 10\n"
+                "  pml scan flights --format csv > flights.csv\n",
+    .options = scan_options,
+    .run = run_scan};
 
 static const args_option count_options[] = {{"where", "SQL", "only rows for which this is true"},
                                             {"snapshot", "N", "the table as of snapshot N (default: the latest)"},

@@ -55,7 +55,8 @@ json_t *schema_columns_parse(const char *text)
             end--;
         if (type >= end)
             return columns_wrong(fields, "the type of a column is missing", p, (size_t)(end - p));
-        json_t *field = json_pack("{s:s%,s:s%}", "name", name, (size_t)(name_end - name), "type", type, (size_t)(end - type));
+        json_t *field =
+            json_pack("{s:s%,s:s%}", "name", name, (size_t)(name_end - name), "type", type, (size_t)(end - type));
         if (field == NULL || json_array_append_new(fields, field) != 0)
             return columns_wrong(fields, "this is no UTF-8", p, (size_t)(end - p));
         p = column_end(p);
@@ -116,7 +117,8 @@ static void add_type(char **out, const json_t *type, int depth)
             add_type(out, json_object_get(type, "element"), depth + 1);
         }
         if (json_is_integer(json_object_get(type, "length")))
-            (void)snprintf(length, sizeof length, ", %lld", (long long)json_integer_value(json_object_get(type, "length")));
+            (void)snprintf(length, sizeof length, ", %lld",
+                           (long long)json_integer_value(json_object_get(type, "length")));
         add(out, length);
         add(out, ">");
     }

@@ -6,12 +6,12 @@
 #include "app.h"
 
 typedef struct sink {
-    pml_table *table;    /* borrowed */
+    pml_table *table; /* borrowed */
     pml_commit *commit;
     int64_t identifier;  /* of the next commit */
     int64_t snapshot_id; /* of the last commit, -1: none yet */
     int64_t commits;
-    pml_writer *writer; /* plain */
+    pml_writer *writer;      /* plain */
     pml_rt_context *context; /* real-time */
     pml_rt_writer *live;
 } sink;

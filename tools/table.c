@@ -52,10 +52,11 @@ static void describe(const pml_table *table, int64_t snapshot, const json_t *sch
     app_puts("path         ");
     app_puts(pml_table_path(table));
     if (snapshot < 0)
-        (void)snprintf(line, sizeof line, "\nschema       %lld\nsnapshot     none\n", (long long)pml_table_schema_id(table));
+        (void)snprintf(line, sizeof line, "\nschema       %lld\nsnapshot     none\n",
+                       (long long)pml_table_schema_id(table));
     else
-        (void)snprintf(line, sizeof line, "\nschema       %lld\nsnapshot     %lld\n", (long long)pml_table_schema_id(table),
-                       (long long)snapshot);
+        (void)snprintf(line, sizeof line, "\nschema       %lld\nsnapshot     %lld\n",
+                       (long long)pml_table_schema_id(table), (long long)snapshot);
     app_puts(line);
     describe_list("partitions   ", json_object_get(schema, "partitionKeys"));
     describe_list("primary key  ", json_object_get(schema, "primaryKeys"));
@@ -101,7 +102,8 @@ static int run_describe(struct app *app, const args *a)
     return code;
 }
 
-static const args_option describe_options[] = {{"branch", "NAME", "a branch of the table"}, OPTION_WAREHOUSE, {NULL, NULL, NULL}};
+static const args_option describe_options[] = {
+    {"branch", "NAME", "a branch of the table"}, OPTION_WAREHOUSE, {NULL, NULL, NULL}};
 
 const command command_table_describe = {.name = "table describe",
                                         .operands = "TABLE",

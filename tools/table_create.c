@@ -31,7 +31,8 @@ static json_t *schema_load(const char *word)
     else {
         FILE *f = fopen(word, "rb");
         if (f == NULL) {
-            (void)app_say(EXIT_NOT_FOUND, "the schema file %s cannot be opened%s", word, errno == ENOENT ? ": it does not exist" : "");
+            (void)app_say(EXIT_NOT_FOUND, "the schema file %s cannot be opened%s", word,
+                          errno == ENOENT ? ": it does not exist" : "");
             return NULL;
         }
         schema = json_loadf(f, JSON_REJECT_DUPLICATES, &e);
@@ -171,7 +172,8 @@ const command command_table_create = {
     .details = "TABLE is a directory (with a '/') or a name, \"table\" or \"database.table\", in the warehouse.\n"
                "SCHEMA is a JSON file, - for standard input, or the JSON itself:\n"
                "{\"fields\":[{\"name\":\"id\",\"type\":\"INT NOT NULL\"}],\"partitionKeys\":[],\"options\":{}}\n",
-    .examples = "  pml table create flights --columns \"id BIGINT NOT NULL, origin STRING, day DATE\" --partition-by day\n"
-                "  pml table create /data/db/events schema.json --live --bucket 4 --bucket-key id\n",
+    .examples =
+        "  pml table create flights --columns \"id BIGINT NOT NULL, origin STRING, day DATE\" --partition-by day\n"
+        "  pml table create /data/db/events schema.json --live --bucket 4 --bucket-key id\n",
     .options = create_options,
     .run = run_create};

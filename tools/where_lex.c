@@ -127,8 +127,9 @@ static bool lex_sign(where_lexer *x)
         const char *text;
         where_token token;
     } signs[] = {/* longer ones first */
-                 {"<>", TOKEN_NE}, {"!=", TOKEN_NE}, {"<=", TOKEN_LE}, {">=", TOKEN_GE},   {"==", TOKEN_EQ},   {"=", TOKEN_EQ},
-                 {"<", TOKEN_LT},  {">", TOKEN_GT},  {"(", TOKEN_OPEN}, {")", TOKEN_CLOSE}, {",", TOKEN_COMMA}};
+                 {"<>", TOKEN_NE},  {"!=", TOKEN_NE},   {"<=", TOKEN_LE},  {">=", TOKEN_GE},
+                 {"==", TOKEN_EQ},  {"=", TOKEN_EQ},    {"<", TOKEN_LT},   {">", TOKEN_GT},
+                 {"(", TOKEN_OPEN}, {")", TOKEN_CLOSE}, {",", TOKEN_COMMA}};
     for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
         size_t n = strlen(signs[i].text);
         if (strncmp(x->text + x->at, signs[i].text, n) == 0) {
@@ -158,7 +159,8 @@ void where_lexer_next(where_lexer *x)
         lex_quoted(x, TOKEN_STRING);
     } else if (c == '`' || c == '"') {
         lex_quoted(x, TOKEN_NAME);
-    } else if (is_digit(c) || ((c == '-' || c == '+' || c == '.') && (is_digit(text[x->at + 1]) || text[x->at + 1] == '.'))) {
+    } else if (is_digit(c) ||
+               ((c == '-' || c == '+' || c == '.') && (is_digit(text[x->at + 1]) || text[x->at + 1] == '.'))) {
         lex_number(x);
     } else if (is_name_start(c)) {
         while (is_name_start(text[x->at]) || is_digit(text[x->at]) || text[x->at] == '$')

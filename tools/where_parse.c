@@ -55,20 +55,13 @@ void where_free(where_node *node)
 static pml_predicate_op op_of_token(where_token token, bool negate)
 {
     switch (token) {
-    case TOKEN_EQ:
-        return negate ? PML_OP_NE : PML_OP_EQ;
-    case TOKEN_NE:
-        return negate ? PML_OP_EQ : PML_OP_NE;
-    case TOKEN_LT:
-        return negate ? PML_OP_GE : PML_OP_LT;
-    case TOKEN_LE:
-        return negate ? PML_OP_GT : PML_OP_LE;
-    case TOKEN_GT:
-        return negate ? PML_OP_LE : PML_OP_GT;
-    case TOKEN_GE:
-        return negate ? PML_OP_LT : PML_OP_GE;
-    default:
-        return (pml_predicate_op)0;
+    case TOKEN_EQ: return negate ? PML_OP_NE : PML_OP_EQ;
+    case TOKEN_NE: return negate ? PML_OP_EQ : PML_OP_NE;
+    case TOKEN_LT: return negate ? PML_OP_GE : PML_OP_LT;
+    case TOKEN_LE: return negate ? PML_OP_GT : PML_OP_LE;
+    case TOKEN_GT: return negate ? PML_OP_LE : PML_OP_GT;
+    case TOKEN_GE: return negate ? PML_OP_LT : PML_OP_GE;
+    default: return (pml_predicate_op)0;
     }
 }
 
@@ -76,16 +69,11 @@ static pml_predicate_op op_of_token(where_token token, bool negate)
 static where_token token_mirrored(where_token token)
 {
     switch (token) {
-    case TOKEN_LT:
-        return TOKEN_GT;
-    case TOKEN_LE:
-        return TOKEN_GE;
-    case TOKEN_GT:
-        return TOKEN_LT;
-    case TOKEN_GE:
-        return TOKEN_LE;
-    default:
-        return token;
+    case TOKEN_LT: return TOKEN_GT;
+    case TOKEN_LE: return TOKEN_GE;
+    case TOKEN_GT: return TOKEN_LT;
+    case TOKEN_GE: return TOKEN_LE;
+    default: return token;
     }
 }
 
@@ -188,13 +176,15 @@ static where_node *parse_like(where_lexer *x, const char *column, bool negate)
     }
     where_node *node = NULL;
     if (!good)
-        (void)where_lexer_fail(x, "LIKE takes 'text%%', '%%text' and '%%text%%' only (a plain _ or %% is written \\_ or \\%%)");
+        (void)where_lexer_fail(
+            x, "LIKE takes 'text%%', '%%text' and '%%text%%' only (a plain _ or %% is written \\_ or \\%%)");
     else if (n == 0 && open_front)
         node = negate ? where_new(WHERE_OR) : where_new_leaf(column, PML_OP_IS_NOT_NULL);
     else if (negate && (open_front || open_back))
         (void)where_lexer_fail(x, "NOT LIKE with %% is not supported");
     else {
-        pml_predicate_op equal = negate ? PML_OP_NE : PML_OP_EQ, starts = open_front ? PML_OP_CONTAINS : PML_OP_STARTS_WITH;
+        pml_predicate_op equal = negate ? PML_OP_NE : PML_OP_EQ,
+                         starts = open_front ? PML_OP_CONTAINS : PML_OP_STARTS_WITH;
         node = where_new_leaf(column, open_back ? starts : open_front ? PML_OP_ENDS_WITH : equal);
         where_add_literal(node, text, n);
     }

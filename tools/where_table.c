@@ -88,8 +88,8 @@ char *where_canonical(const char *type, const char *text, size_t len)
     return out;
 }
 
-static int predicate_leaf(pml_predicate **out, const pml_table *table, const struct ArrowSchema *schema, const where_node *node,
-                          pml_error *err)
+static int predicate_leaf(pml_predicate **out, const pml_table *table, const struct ArrowSchema *schema,
+                          const where_node *node, pml_error *err)
 {
     const char *type = "";
     char **texts = app_alloc(node->n_literals * sizeof *texts);
@@ -112,8 +112,8 @@ static int predicate_leaf(pml_predicate **out, const pml_table *table, const str
     return rc;
 }
 
-static int predicate_tree(pml_predicate **out, const pml_table *table, const struct ArrowSchema *schema, const where_node *node,
-                          pml_error *err)
+static int predicate_tree(pml_predicate **out, const pml_table *table, const struct ArrowSchema *schema,
+                          const where_node *node, pml_error *err)
 {
     int rc = PML_OK;
     size_t n = 0;

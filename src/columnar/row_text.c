@@ -73,16 +73,12 @@ static int append_atom(pml_buf *out, const pml_type *t, const struct ArrowArray 
     case PML_TYPE_TINYINT:
     case PML_TYPE_SMALLINT:
     case PML_TYPE_INT:
-    case PML_TYPE_BIGINT:
-        return append_int(out, v.i);
+    case PML_TYPE_BIGINT: return append_int(out, v.i);
     case PML_TYPE_CHAR:
-    case PML_TYPE_VARCHAR:
-        return pml_row_text__append_string(out, v.bytes.ptr, v.bytes.len);
+    case PML_TYPE_VARCHAR: return pml_row_text__append_string(out, v.bytes.ptr, v.bytes.len);
     case PML_TYPE_BOOLEAN:
     case PML_TYPE_FLOAT:
-    case PML_TYPE_DOUBLE:
-        quoted = !value_is_bare(&v);
-        break;
+    case PML_TYPE_DOUBLE: quoted = !value_is_bare(&v); break;
     default:
         quoted = true; /* dates, times, decimals, hex */
         break;
@@ -195,12 +191,8 @@ int pml_row_text__append(pml_buf *out, const pml_type *t, const struct ArrowArra
     case PML_TYPE_VECTOR:
         return append_elements(out, &t->children[0].type, array->children[0], at * t->length, (at + 1) * t->length);
     case PML_TYPE_MAP:
-    case PML_TYPE_MULTISET:
-        offsets = array->buffers[1];
-        return append_map(out, t, array, offsets[at], offsets[at + 1]);
-    case PML_TYPE_ROW:
-        return append_row(out, t, array, row);
-    default:
-        return append_atom(out, t, array, row);
+    case PML_TYPE_MULTISET: offsets = array->buffers[1]; return append_map(out, t, array, offsets[at], offsets[at + 1]);
+    case PML_TYPE_ROW: return append_row(out, t, array, row);
+    default: return append_atom(out, t, array, row);
     }
 }

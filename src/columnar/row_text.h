@@ -11,7 +11,8 @@
 /* The fields of an Arrow struct schema: types from the metadata "paimon.type" where it is, else from the Arrow format; ids
    from "paimon.id", else -1. Everything is copied into the arena. PML_E_SCHEMA for what has no row type,
    PML_E_UNSUPPORTED for types without text (VARIANT). */
-int pml_row_text__fields(pml_field **out, size_t *n, pml_arena *arena, const struct ArrowSchema *schema, pml_error *err);
+int pml_row_text__fields(pml_field **out, size_t *n, pml_arena *arena, const struct ArrowSchema *schema,
+                         pml_error *err);
 
 /* Appends one value (null allowed) as JSON. Errors are the buffer's: sticky, see pml_buf__check. */
 int pml_row_text__append(pml_buf *out, const pml_type *t, const struct ArrowArray *array, int64_t row);

@@ -86,7 +86,8 @@ static int type_from_text(pml_type *out, pml_arena *arena, const struct ArrowSch
     PML_RETURN_IF(pml_type__parse(out, arena, text, len, NULL, err));
     pml_type__arrow_format(format, out);
     if (strcmp(format, s->format) != 0)
-        return pml_error__set(err, PML_E_SCHEMA, "column \"%s\" has the Arrow format \"%s\", but its type %.*s has \"%s\"",
+        return pml_error__set(err, PML_E_SCHEMA,
+                              "column \"%s\" has the Arrow format \"%s\", but its type %.*s has \"%s\"",
                               s->name == NULL ? "" : s->name, s->format, len > 100 ? 100 : (int)len, text, format);
     return PML_OK;
 }
@@ -95,15 +96,16 @@ static int schema_fields(pml_field *fields, pml_arena *arena, struct ArrowSchema
                          pml_error *err);
 
 /* Constructed types: the format gives the shape, the first word of the metadata tells MULTISET from MAP. */
-static int type_constructed(pml_type *out, pml_arena *arena, const struct ArrowSchema *s, const char *word, size_t word_len,
-                            int depth, pml_error *err)
+static int type_constructed(pml_type *out, pml_arena *arena, const struct ArrowSchema *s, const char *word,
+                            size_t word_len, int depth, pml_error *err)
 {
     const char *f = s->format;
     struct ArrowSchema *const *children = s->children;
     size_t n = (size_t)s->n_children;
     int64_t length;
     if (word_len >= 7 && memcmp(word, "VARIANT", 7) == 0)
-        return pml_error__set(err, PML_E_UNSUPPORTED, "column \"%s\": text of rows needs type:variant, which this version lacks",
+        return pml_error__set(err, PML_E_UNSUPPORTED,
+                              "column \"%s\": text of rows needs type:variant, which this version lacks",
                               s->name == NULL ? "" : s->name);
     if (strcmp(f, "+l") == 0 && n == 1) {
         out->kind = PML_TYPE_ARRAY;

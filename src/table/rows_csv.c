@@ -32,7 +32,8 @@ typedef struct rows_csv {
 
 static bool is_text_in_csv(const pml_type *t)
 {
-    return pml_type__is_nested(t) || t->kind == PML_TYPE_BINARY || t->kind == PML_TYPE_VARBINARY || t->kind == PML_TYPE_BLOB;
+    return pml_type__is_nested(t) || t->kind == PML_TYPE_BINARY || t->kind == PML_TYPE_VARBINARY ||
+           t->kind == PML_TYPE_BLOB;
 }
 
 /* ---- the header ---- */
@@ -82,8 +83,8 @@ static int header_read(rows_csv *r, pml_csv_file *f, const pml_rows_input *in, c
     size_t skip = len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
     int64_t n = header_split(text + skip, len - skip, (int64_t)len == size, delimiter, names);
     if (n < 0)
-        rc = pml_error__at(err, PML_E_LIMIT, PML_PLACE_ROW, r->name, "%s: the header line is longer than %d bytes", r->name,
-                           HEADER_MAX_BYTES);
+        rc = pml_error__at(err, PML_E_LIMIT, PML_PLACE_ROW, r->name, "%s: the header line is longer than %d bytes",
+                           r->name, HEADER_MAX_BYTES);
     else
         rc = pml_rows_input__check_columns(in, names, (size_t)n, err);
     for (size_t i = 0; rc == PML_OK && i < in->n_fields; i++) {
@@ -101,7 +102,8 @@ out:
 /* ---- batches ---- */
 
 /* One text of a nested or binary column. */
-static int text_append(rows_csv *r, pml_builder *b, const pml_field *f, const struct ArrowArray *text, int64_t row, pml_error *err)
+static int text_append(rows_csv *r, pml_builder *b, const pml_field *f, const struct ArrowArray *text, int64_t row,
+                       pml_error *err)
 {
     static const pml_type string = {.kind = PML_TYPE_VARCHAR, .nullable = true, .length = INT32_MAX};
     pml_value v;
@@ -111,10 +113,12 @@ static int text_append(rows_csv *r, pml_builder *b, const pml_field *f, const st
     if (text->buffers[0] == NULL || pml_bit_get(text->buffers[0], text->offset + row)) {
         pml_value__get(&v, &string, text, row);
         json = pml_type__is_nested(&f->type)
-                   ? json_loadb((const char *)v.bytes.ptr, v.bytes.len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY, &parse)
+                   ? json_loadb((const char *)v.bytes.ptr, v.bytes.len,
+                                JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY, &parse)
                    : json_stringn_nocheck((const char *)v.bytes.ptr, v.bytes.len);
         if (json == NULL && pml_type__is_nested(&f->type))
-            return pml_error__set(err, PML_E_INVAL, "column \"%s\" wants JSON: %s (at column %d)", f->name, parse.text, parse.column);
+            return pml_error__set(err, PML_E_INVAL, "column \"%s\" wants JSON: %s (at column %d)", f->name, parse.text,
+                                  parse.column);
         if (json == NULL)
             return pml_error__no_memory(err);
     }
@@ -124,7 +128,8 @@ static int text_append(rows_csv *r, pml_builder *b, const pml_field *f, const st
     return rc;
 }
 
-static int text_column(rows_csv *r, struct ArrowArray *out, const pml_field *f, const struct ArrowArray *text, pml_error *err)
+static int text_column(rows_csv *r, struct ArrowArray *out, const pml_field *f, const struct ArrowArray *text,
+                       pml_error *err)
 {
     pml_builder *b = NULL;
     int rc;
@@ -174,6 +179,18 @@ out:
     return rc;
 }
 
+/* To the bridge, text that a column cannot hold is damage; here it is a wrong row of somebody's file. */
+static int wrong_row(int rc, pml_error *err)
+{
+    if (rc != PML_E_CORRUPT && rc != PML_E_INVAL)
+        return rc;
+    if (err != NULL) {
+        err->code = PML_E_INVAL;
+        err->place = PML_PLACE_ROW;
+    }
+    return PML_E_INVAL;
+}
+
 static int csv_next(void *owner, struct ArrowArray *out, pml_error *err)
 {
     rows_csv *r = owner;
@@ -186,9 +203,7 @@ static int csv_next(void *owner, struct ArrowArray *out, pml_error *err)
         rc = batch_complete(r, out, &batch, err);
         batch.release(&batch);
     }
-    if (rc != PML_OK && err != NULL)
-        err->place = PML_PLACE_ROW; /* text that a column cannot hold is a wrong row, not a wrong call */
-    return rc;
+    return wrong_row(rc, err);
 }
 
 static void csv_drop(void *owner)
@@ -244,9 +259,7 @@ static int csv_open(rows_csv *r, const pml_rows_input *in, pml_error *err)
     PML_TRY(bridge_schema(&schema, r, err));
     const pml_bridge_input input = {f, r->name, pml_csv_file__size(f), pml_csv_file__read_at, pml_csv_file__close};
     f = NULL; /* the bridge owns it on any return */
-    rc = r->bridge->csv_open(&r->stream, &input, NULL, &schema, &options, err);
-    if (rc == PML_E_INVAL && err != NULL)
-        err->place = PML_PLACE_ROW;
+    rc = wrong_row(r->bridge->csv_open(&r->stream, &input, NULL, &schema, &options, err), err);
 out:
     if (f != NULL)
         pml_csv_file__close(f);

@@ -10,7 +10,7 @@
 #include "table/rows_value.h"
 
 enum {
-    LINE_MAX_BYTES = 64 * 1024 * 1024,  /* jansson needs the whole line and several times its size in memory */
+    LINE_MAX_BYTES = 64 * 1024 * 1024, /* jansson needs the whole line and several times its size in memory */
     READ_BLOCK = 256 * 1024,
     BATCH_TEXT_BYTES = 32 * 1024 * 1024 /* of one batch */
 };
@@ -24,7 +24,7 @@ typedef struct rows_json {
     pml_type row_type;
     int64_t batch_rows;
     pml_rows_source source;
-    pml_buf text;     /* read and not yet used: [at, text.len) */
+    pml_buf text; /* read and not yet used: [at, text.len) */
     size_t at;
     bool ended;
     int64_t line_number;
@@ -59,8 +59,9 @@ static int json_fill(rows_json *r, pml_error *err)
         r->at = 0;
     }
     if (r->text.len > LINE_MAX_BYTES)
-        return pml_error__at(err, PML_E_LIMIT, PML_PLACE_ROW, r->path, "%s, line %lld: longer than the limit of %d bytes", r->path,
-                             (long long)r->line_number + 1, LINE_MAX_BYTES);
+        return pml_error__at(err, PML_E_LIMIT, PML_PLACE_ROW, r->path,
+                             "%s, line %lld: longer than the limit of %d bytes", r->path, (long long)r->line_number + 1,
+                             LINE_MAX_BYTES);
     uint8_t *to = pml_buf__reserve(&r->text, READ_BLOCK);
     if (to == NULL)
         return pml_buf__check(&r->text, err);
@@ -134,7 +135,8 @@ static int json_check_kind(json_t *object, pml_error *err)
         return PML_OK;
     const char *text = json_is_string(kind) ? json_string_value(kind) : "";
     if (strcmp(text, "-U") == 0 || strcmp(text, "+U") == 0 || strcmp(text, "-D") == 0)
-        return pml_error__set(err, PML_E_UNSUPPORTED, "a row of kind %s needs primary-key: append tables take +I only", text);
+        return pml_error__set(err, PML_E_UNSUPPORTED, "a row of kind %s needs primary-key: append tables take +I only",
+                              text);
     return pml_error__set(err, PML_E_INVAL, "_kind must be \"+I\", \"-U\", \"+U\" or \"-D\"");
 }
 
@@ -147,8 +149,9 @@ static int json_add_line(rows_json *r, pml_bytes line, pml_error *err)
         return rc;
     json_t *object = json_loadb((const char *)line.ptr, line.len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &parse);
     if (object == NULL)
-        return pml_error__at(err, PML_E_INVAL, PML_PLACE_ROW, r->path, "%s, line %lld: not a JSON object: %s (at column %d)",
-                             r->path, (long long)r->line_number, parse.text, parse.column);
+        return pml_error__at(err, PML_E_INVAL, PML_PLACE_ROW, r->path,
+                             "%s, line %lld: not a JSON object: %s (at column %d)", r->path, (long long)r->line_number,
+                             parse.text, parse.column);
     for (size_t i = 0; i < r->n_fields; i++)
         kind_is_column = kind_is_column || strcmp(r->fields[i].name, "_kind") == 0;
     if (!json_is_object(object))
@@ -173,7 +176,8 @@ static int json_next(void *owner, struct ArrowArray *out, pml_error *err)
     size_t text_bytes = 0;
     out->release = NULL;
     if (r->failed != PML_OK)
-        return pml_error__set(err, r->failed, "%s: reading ended with an error at line %lld", r->path, (long long)r->line_number);
+        return pml_error__set(err, r->failed, "%s: reading ended with an error at line %lld", r->path,
+                              (long long)r->line_number);
     while (pml_builder__length(r->builder) < r->batch_rows && text_bytes < BATCH_TEXT_BYTES) {
         pml_bytes line;
         PML_TRY(json_next_line(r, &line, err));
@@ -203,7 +207,8 @@ int pml_rows_json__open(struct ArrowArrayStream *out, const pml_rows_input *in, 
     r->fields = in->fields;
     r->n_fields = in->n_fields;
     r->batch_rows = in->batch_rows;
-    r->row_type = (pml_type){.kind = PML_TYPE_ROW, .n_children = in->n_fields, .children = (pml_field *)(uintptr_t)in->fields};
+    r->row_type =
+        (pml_type){.kind = PML_TYPE_ROW, .n_children = in->n_fields, .children = (pml_field *)(uintptr_t)in->fields};
     pml_buf__init(&r->text, in->env, (size_t)LINE_MAX_BYTES + 2 * READ_BLOCK);
     pml_buf__init(&r->patched, in->env, 3 * (size_t)LINE_MAX_BYTES);
     pml_arena__init(&r->arena, in->env);

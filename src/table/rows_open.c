@@ -22,16 +22,17 @@ int pml_rows_input__check_columns(const pml_rows_input *in, const char *const *n
         while (k < in->n_fields && strcmp(in->fields[k].name, names[i]) != 0)
             k++;
         if (k == in->n_fields)
-            return pml_error__at(err, PML_E_INVAL, PML_PLACE_ROW, file, "%s has a column \"%.100s\" that the table %s lacks", file,
-                                 names[i], pml_table_path(in->table));
+            return pml_error__at(err, PML_E_INVAL, PML_PLACE_ROW, file,
+                                 "%s has a column \"%.100s\" that the table %s lacks", file, names[i],
+                                 pml_table_path(in->table));
     }
     for (size_t k = 0; k < in->n_fields; k++) {
         size_t i = 0;
         while (i < n && strcmp(in->fields[k].name, names[i]) != 0)
             i++;
         if (i == n && !in->fields[k].type.nullable)
-            return pml_error__at(err, PML_E_INVAL, PML_PLACE_ROW, file, "%s lacks the column \"%s\", which is NOT NULL", file,
-                                 in->fields[k].name);
+            return pml_error__at(err, PML_E_INVAL, PML_PLACE_ROW, file, "%s lacks the column \"%s\", which is NOT NULL",
+                                 file, in->fields[k].name);
     }
     return PML_OK;
 }
@@ -53,21 +54,22 @@ static int format_from_name(int32_t *format, const char *path, pml_error *err)
     else if (name_ends(path, strlen(path), ".parquet"))
         *format = PML_ROWS_PARQUET;
     if (*format == PML_ROWS_AUTO)
-        return pml_error__at(err, PML_E_INVAL, PML_PLACE_ARGUMENT, path,
-                             "the name of %s does not say its format (.jsonl, .json, .ndjson, .csv, .parquet): name the format",
-                             path);
+        return pml_error__at(
+            err, PML_E_INVAL, PML_PLACE_ARGUMENT, path,
+            "the name of %s does not say its format (.jsonl, .json, .ndjson, .csv, .parquet): name the format", path);
     return PML_OK;
 }
 
-int pml_rows_open(struct ArrowArrayStream *out, pml_table *table, const char *path, const pml_rows_options *options, pml_error *err)
+int pml_rows_open(struct ArrowArrayStream *out, pml_table *table, const char *path, const pml_rows_options *options,
+                  pml_error *err)
 {
     static const pml_rows_options defaults = PML_ROWS_OPTIONS_INIT;
     memset(out, 0, sizeof *out);
     if (options == NULL)
         options = &defaults;
     if (options->struct_size != sizeof *options)
-        return pml_error__set(err, PML_E_INVAL, "pml_rows_options has the size %zu, this library knows %zu", options->struct_size,
-                              sizeof *options);
+        return pml_error__set(err, PML_E_INVAL, "pml_rows_options has the size %zu, this library knows %zu",
+                              options->struct_size, sizeof *options);
     if (options->batch_rows < 0 || options->batch_rows > ROWS_BATCH_MAX)
         return pml_error__set(err, PML_E_INVAL, "batch_rows must be 1 to %d, not %lld", ROWS_BATCH_MAX,
                               (long long)options->batch_rows);
@@ -78,13 +80,9 @@ int pml_rows_open(struct ArrowArrayStream *out, pml_table *table, const char *pa
     if (format == PML_ROWS_AUTO)
         PML_RETURN_IF(format_from_name(&format, path, err));
     switch (format) {
-    case PML_ROWS_JSON:
-        return pml_rows_json__open(out, &in, err);
-    case PML_ROWS_CSV:
-        return pml_rows_csv__open(out, &in, err);
-    case PML_ROWS_PARQUET:
-        return pml_rows_parquet__open(out, &in, err);
-    default:
-        return pml_error__set(err, PML_E_INVAL, "rows cannot be read as format %d", format);
+    case PML_ROWS_JSON: return pml_rows_json__open(out, &in, err);
+    case PML_ROWS_CSV: return pml_rows_csv__open(out, &in, err);
+    case PML_ROWS_PARQUET: return pml_rows_parquet__open(out, &in, err);
+    default: return pml_error__set(err, PML_E_INVAL, "rows cannot be read as format %d", format);
     }
 }

@@ -64,7 +64,8 @@ int pml_rows_parquet__open(struct ArrowArrayStream *out, const pml_rows_input *i
     const pml_bridge *bridge;
     const pml_format_read request = {in->fields, in->n_fields, NULL, in->batch_rows, true};
     if (strcmp(in->path, "-") == 0)
-        return pml_error__set(err, PML_E_INVAL, "Parquet cannot be read from standard input: its directory is at the end of the file");
+        return pml_error__set(err, PML_E_INVAL,
+                              "Parquet cannot be read from standard input: its directory is at the end of the file");
     PML_RETURN_IF(pml_bridge__get(&bridge, in->env, err));
     PML_RETURN_IF(check_file(in, bridge, err));
     return pml_format__open(out, in->env, "parquet", in->path, &request, err);

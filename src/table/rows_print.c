@@ -49,14 +49,15 @@ static int printer_make_prefixes(pml_rows_printer *p, pml_error *err)
     return rc;
 }
 
-int pml_rows_printer_new(pml_rows_printer **out, pml_env *env, const struct ArrowSchema *schema, int32_t format_and_flags,
-                         pml_error *err)
+int pml_rows_printer_new(pml_rows_printer **out, pml_env *env, const struct ArrowSchema *schema,
+                         int32_t format_and_flags, pml_error *err)
 {
     int rc;
     int32_t format = format_and_flags & ~PML_ROWS_NO_KIND;
     *out = NULL;
     if (format != PML_ROWS_JSON && format != PML_ROWS_CSV)
-        return pml_error__set(err, PML_E_INVAL, "rows are printed as PML_ROWS_JSON or PML_ROWS_CSV, not as format %d", format);
+        return pml_error__set(err, PML_E_INVAL, "rows are printed as PML_ROWS_JSON or PML_ROWS_CSV, not as format %d",
+                              format);
     pml_rows_printer *p = pml_env__calloc(env, 1, sizeof *p);
     if (p == NULL)
         return pml_error__no_memory(err);
@@ -176,18 +177,20 @@ static int text_add(pml_text *text, pml_rows_printer *p, pml_error *err)
     return PML_OK;
 }
 
-static int batch_check(const pml_rows_printer *p, const struct ArrowArray *array, int64_t first, int64_t n, pml_error *err)
+static int batch_check(const pml_rows_printer *p, const struct ArrowArray *array, int64_t first, int64_t n,
+                       pml_error *err)
 {
     if (array->n_children < 0 || (size_t)array->n_children != p->n_fields)
         return pml_error__set(err, PML_E_INVAL, "the array has %lld columns, the printer's schema %zu",
                               (long long)array->n_children, p->n_fields);
     if (first < 0 || n < 0 || first > array->length || n > array->length - first)
-        return pml_error__set(err, PML_E_INVAL, "rows %lld to %lld are outside of the array of %lld rows", (long long)first,
-                              (long long)(first + n), (long long)array->length);
+        return pml_error__set(err, PML_E_INVAL, "rows %lld to %lld are outside of the array of %lld rows",
+                              (long long)first, (long long)(first + n), (long long)array->length);
     return PML_OK;
 }
 
-int pml_rows_print(pml_text *text, pml_rows_printer *p, const struct ArrowArray *array, int64_t first, int64_t n, pml_error *err)
+int pml_rows_print(pml_text *text, pml_rows_printer *p, const struct ArrowArray *array, int64_t first, int64_t n,
+                   pml_error *err)
 {
     PML_RETURN_IF(batch_check(p, array, first, n, err));
     pml_buf__reset(&p->text);
@@ -200,12 +203,13 @@ int pml_rows_print(pml_text *text, pml_rows_printer *p, const struct ArrowArray 
     return text_add(text, p, err);
 }
 
-int pml_rows_print_cell(pml_text *text, pml_rows_printer *p, const struct ArrowArray *array, int64_t row, int64_t column,
-                        pml_error *err)
+int pml_rows_print_cell(pml_text *text, pml_rows_printer *p, const struct ArrowArray *array, int64_t row,
+                        int64_t column, pml_error *err)
 {
     PML_RETURN_IF(batch_check(p, array, row, 1, err));
     if (column < 0 || (size_t)column >= p->n_fields)
-        return pml_error__set(err, PML_E_INVAL, "column %lld is outside of the %zu columns", (long long)column, p->n_fields);
+        return pml_error__set(err, PML_E_INVAL, "column %lld is outside of the %zu columns", (long long)column,
+                              p->n_fields);
     pml_buf__reset(&p->text);
     if (pml_row_text__is_null(array->children[column], array->offset + row))
         pml_buf__append_str(&p->text, "null");

@@ -41,7 +41,8 @@ static int source_start_inflate(pml_rows_source *s, pml_error *err)
     return PML_OK;
 }
 
-int pml_rows_source__open(pml_rows_source *s, pml_env *env, const char *path, const pml_rows_options *options, pml_error *err)
+int pml_rows_source__open(pml_rows_source *s, pml_env *env, const char *path, const pml_rows_options *options,
+                          pml_error *err)
 {
     int rc = PML_OK;
     size_t len = strlen(path);
@@ -96,8 +97,8 @@ static int source_read_stored(pml_rows_source *s, size_t *got, void *buf, size_t
 
 static int source_damaged(pml_rows_source *s, const char *what, pml_error *err)
 {
-    return pml_error__at(err, PML_E_CORRUPT, PML_PLACE_FILE, s->path, "%s is no whole gzip file: %s near byte %lld", s->path,
-                         what, (long long)s->done_bytes);
+    return pml_error__at(err, PML_E_CORRUPT, PML_PLACE_FILE, s->path, "%s is no whole gzip file: %s near byte %lld",
+                         s->path, what, (long long)s->done_bytes);
 }
 
 /* One step of inflate; a file may be several members behind each other. */

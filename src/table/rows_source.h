@@ -9,8 +9,8 @@
 
 typedef struct pml_rows_source {
     pml_env *env;
-    const char *path; /* borrowed; "-": standard input */
-    void *file;       /* NULL for standard input */
+    const char *path;   /* borrowed; "-": standard input */
+    void *file;         /* NULL for standard input */
     int64_t size_bytes; /* of what is stored, -1: unknown */
     int64_t done_bytes; /* stored bytes consumed */
     void *inflate;      /* NULL: not compressed */
@@ -19,7 +19,8 @@ typedef struct pml_rows_source {
 } pml_rows_source;
 
 /* PML_E_NOT_FOUND when the file is absent. A name that ends in .gz is inflated. */
-int pml_rows_source__open(pml_rows_source *s, pml_env *env, const char *path, const pml_rows_options *options, pml_error *err);
+int pml_rows_source__open(pml_rows_source *s, pml_env *env, const char *path, const pml_rows_options *options,
+                          pml_error *err);
 /* Up to n bytes; *got is 0 only at the end. */
 int pml_rows_source__read(pml_rows_source *s, size_t *got, void *buf, size_t n, pml_error *err);
 void pml_rows_source__close(pml_rows_source *s);

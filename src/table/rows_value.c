@@ -20,21 +20,14 @@ static int builder_result(int rc, const char *name, pml_error *err)
 static const char *json_kind(const json_t *v)
 {
     switch (json_typeof(v)) {
-    case JSON_OBJECT:
-        return "an object";
-    case JSON_ARRAY:
-        return "an array";
-    case JSON_STRING:
-        return "a string";
-    case JSON_INTEGER:
-        return "an integer";
-    case JSON_REAL:
-        return "a fraction";
+    case JSON_OBJECT: return "an object";
+    case JSON_ARRAY: return "an array";
+    case JSON_STRING: return "a string";
+    case JSON_INTEGER: return "an integer";
+    case JSON_REAL: return "a fraction";
     case JSON_TRUE:
-    case JSON_FALSE:
-        return "a boolean";
-    case JSON_NULL:
-        break;
+    case JSON_FALSE: return "a boolean";
+    case JSON_NULL: break;
     }
     return "null";
 }
@@ -64,7 +57,8 @@ static int value_int(pml_value *out, const pml_type *t, const char *name, const 
         high = INT32_MAX;
     }
     if (i < low || i > high)
-        return pml_error__set(err, PML_E_INVAL, "column \"%s\": %lld is outside of its type's range", name, (long long)i);
+        return pml_error__set(err, PML_E_INVAL, "column \"%s\": %lld is outside of its type's range", name,
+                              (long long)i);
     out->kind = PML_VALUE_INT;
     out->i = i;
     return PML_OK;
@@ -100,7 +94,8 @@ static int value_real(pml_value *out, const pml_type *t, const char *name, const
 }
 
 /* Everything whose canonical form is a string. */
-static int value_text(pml_value *out, pml_arena *arena, const pml_type *t, const char *name, const json_t *v, pml_error *err)
+static int value_text(pml_value *out, pml_arena *arena, const pml_type *t, const char *name, const json_t *v,
+                      pml_error *err)
 {
     char digits[32];
     const char *text = digits;
@@ -124,7 +119,8 @@ static int value_text(pml_value *out, pml_arena *arena, const pml_type *t, const
     return rc == PML_OK ? PML_OK : pml_error__prefix(err, rc, "column \"%s\"", name);
 }
 
-static int append_atom(pml_builder *b, pml_arena *arena, const pml_type *t, const char *name, const json_t *v, pml_error *err)
+static int append_atom(pml_builder *b, pml_arena *arena, const pml_type *t, const char *name, const json_t *v,
+                       pml_error *err)
 {
     pml_value value = {.kind = PML_VALUE_NULL};
     int rc;
@@ -139,27 +135,23 @@ static int append_atom(pml_builder *b, pml_arena *arena, const pml_type *t, cons
     case PML_TYPE_TINYINT:
     case PML_TYPE_SMALLINT:
     case PML_TYPE_INT:
-    case PML_TYPE_BIGINT:
-        rc = value_int(&value, t, name, v, err);
-        break;
+    case PML_TYPE_BIGINT: rc = value_int(&value, t, name, v, err); break;
     case PML_TYPE_FLOAT:
-    case PML_TYPE_DOUBLE:
-        rc = value_real(&value, t, name, v, err);
-        break;
-    default:
-        rc = value_text(&value, arena, t, name, v, err);
-        break;
+    case PML_TYPE_DOUBLE: rc = value_real(&value, t, name, v, err); break;
+    default: rc = value_text(&value, arena, t, name, v, err); break;
     }
     return rc != PML_OK ? rc : builder_result(pml_builder__append_value(b, &value), name, err);
 }
 
-static int append_elements(pml_builder *b, pml_arena *arena, const pml_type *t, const char *name, json_t *v, pml_error *err)
+static int append_elements(pml_builder *b, pml_arena *arena, const pml_type *t, const char *name, json_t *v,
+                           pml_error *err)
 {
     if (!json_is_array(v))
         return value_wrong(name, v, "an array", err);
     size_t n = json_array_size(v);
     if (t->kind == PML_TYPE_VECTOR && n != (size_t)t->length)
-        return pml_error__set(err, PML_E_INVAL, "column \"%s\" wants an array of %d elements, the row has %zu", name, t->length, n);
+        return pml_error__set(err, PML_E_INVAL, "column \"%s\" wants an array of %d elements, the row has %zu", name,
+                              t->length, n);
     pml_builder *child = pml_builder__child(b, 0);
     for (size_t i = 0; i < n; i++)
         PML_RETURN_IF(pml_rows_value__append(child, arena, &t->children[0].type, name, json_array_get(v, i), err));
@@ -167,7 +159,8 @@ static int append_elements(pml_builder *b, pml_arena *arena, const pml_type *t, 
 }
 
 /* MAP and MULTISET: an array of pairs. */
-static int append_pairs(pml_builder *b, pml_arena *arena, const pml_type *t, const char *name, json_t *v, pml_error *err)
+static int append_pairs(pml_builder *b, pml_arena *arena, const pml_type *t, const char *name, json_t *v,
+                        pml_error *err)
 {
     static const pml_type count_type = {.kind = PML_TYPE_INT};
     const pml_type *second = t->kind == PML_TYPE_MAP ? &t->children[1].type : &count_type;
@@ -181,12 +174,14 @@ static int append_pairs(pml_builder *b, pml_arena *arena, const pml_type *t, con
         if (json_is_null(key) && t->kind == PML_TYPE_MAP)
             return pml_error__set(err, PML_E_INVAL, "column \"%s\": a key of a map is null", name);
         PML_RETURN_IF(pml_rows_value__append(pml_builder__child(b, 0), arena, &t->children[0].type, name, key, err));
-        PML_RETURN_IF(pml_rows_value__append(pml_builder__child(b, 1), arena, second, name, json_array_get(pair, 1), err));
+        PML_RETURN_IF(
+            pml_rows_value__append(pml_builder__child(b, 1), arena, second, name, json_array_get(pair, 1), err));
     }
     return builder_result(pml_builder__close_item(b), name, err);
 }
 
-int pml_rows_value__append(pml_builder *b, pml_arena *arena, const pml_type *t, const char *name, json_t *v, pml_error *err)
+int pml_rows_value__append(pml_builder *b, pml_arena *arena, const pml_type *t, const char *name, json_t *v,
+                           pml_error *err)
 {
     if (v == NULL || json_is_null(v)) {
         if (!t->nullable)
@@ -196,20 +191,17 @@ int pml_rows_value__append(pml_builder *b, pml_arena *arena, const pml_type *t, 
     }
     switch (t->kind) {
     case PML_TYPE_ARRAY:
-    case PML_TYPE_VECTOR:
-        return append_elements(b, arena, t, name, v, err);
+    case PML_TYPE_VECTOR: return append_elements(b, arena, t, name, v, err);
     case PML_TYPE_MAP:
-    case PML_TYPE_MULTISET:
-        return append_pairs(b, arena, t, name, v, err);
+    case PML_TYPE_MULTISET: return append_pairs(b, arena, t, name, v, err);
     case PML_TYPE_ROW:
         if (!json_is_object(v))
             return value_wrong(name, v, "an object", err);
         return pml_rows_value__append_row(b, arena, t->children, t->n_children, v, false, err);
     case PML_TYPE_VARIANT:
-        return pml_error__set(err, PML_E_UNSUPPORTED, "column \"%s\": reading rows needs type:variant, which this version lacks",
-                              name);
-    default:
-        return append_atom(b, arena, t, name, v, err);
+        return pml_error__set(err, PML_E_UNSUPPORTED,
+                              "column \"%s\": reading rows needs type:variant, which this version lacks", name);
+    default: return append_atom(b, arena, t, name, v, err);
     }
 }
 
@@ -229,8 +221,8 @@ static int row_unknown_key(const pml_field *fields, size_t n, json_t *object, bo
     return pml_error__set(err, PML_E_INTERNAL, "a row has more keys than columns");
 }
 
-int pml_rows_value__append_row(pml_builder *b, pml_arena *arena, const pml_field *fields, size_t n, json_t *object, bool skip_kind,
-                               pml_error *err)
+int pml_rows_value__append_row(pml_builder *b, pml_arena *arena, const pml_field *fields, size_t n, json_t *object,
+                               bool skip_kind, pml_error *err)
 {
     size_t known = 0;
     bool kind_is_column = false;
