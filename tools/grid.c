@@ -174,22 +174,24 @@ static void put_cell(const grid *g, size_t column, const grid_text *t)
         app_puts("\n");
 }
 
-/* Takes from the widest column until the row fits the screen. */
-static void squeeze(grid *g)
+/* Takes from the widest column until the rows, `total` wide, fit the screen. Returns how wide they are then. */
+static size_t squeeze(grid *g, size_t total, bool keep_names)
 {
-    size_t total = 2 * (g->n - 1);
-    for (size_t i = 0; i < g->n; i++)
-        total += g->width[i];
     while (total > g->screen) {
-        size_t widest = 0;
-        for (size_t i = 1; i < g->n; i++)
-            if (g->width[i] > g->width[widest])
+        size_t widest = g->n;
+        for (size_t i = 0; i < g->n; i++) {
+            size_t least = keep_names ? text_width(g->names[i].text, g->names[i].len) : 0;
+            if (least < GRID_COLUMN_MIN)
+                least = GRID_COLUMN_MIN;
+            if (g->width[i] > least && (widest == g->n || g->width[i] > g->width[widest]))
                 widest = i;
-        if (g->width[widest] <= GRID_COLUMN_MIN)
-            return; /* too many columns: let the terminal wrap */
+        }
+        if (widest == g->n)
+            break; /* too many columns: in the end the terminal wraps */
         g->width[widest]--;
         total--;
     }
+    return total;
 }
 
 static void start(grid *g)
@@ -199,8 +201,12 @@ static void start(grid *g)
         if (w > g->width[i % g->n])
             g->width[i % g->n] = w;
     }
-    if (g->screen != 0)
-        squeeze(g);
+    if (g->screen != 0) {
+        size_t total = 2 * (g->n - 1);
+        for (size_t i = 0; i < g->n; i++)
+            total += g->width[i];
+        (void)squeeze(g, squeeze(g, total, true), false);
+    }
     for (size_t i = 0; i < g->n; i++)
         put_cell(g, i, &g->names[i]);
     for (size_t i = 0; i < g->n; i++) {
