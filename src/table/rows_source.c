@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -55,7 +56,7 @@ int pml_rows_source__open(pml_rows_source *s, pml_env *env, const char *path, co
         return PML_OK;
     PML_TRY(env->fs.open_read(env->fs.ctx, &s->file, path, err));
     PML_TRY(env->fs.size(env->fs.ctx, &s->size_bytes, s->file, err));
-    if (len > 3 && strcmp(path + len - 3, ".gz") == 0)
+    if (len > 3 && strcasecmp(path + len - 3, ".gz") == 0)
         PML_TRY(source_start_inflate(s, err));
     return PML_OK;
 out:

@@ -371,6 +371,36 @@ static void cells_are_bare_text(void **state)
     test_env_close(t);
 }
 
+/* Damage of any kind is an error or another value, never a crash; the sanitizers watch. */
+static void mutated_input_is_read_or_refused(void **state)
+{
+    (void)state;
+    static const char json[] = "{\"_kind\":\"+I\",\"id\":1,\"s\":\"a\\u00e9\\n\",\"b\":\"00ff\",\"l\":[1,null,-0],"
+                               "\"d\":\"1.50\"}\n{\"id\":2}\n";
+    static const char csv[] = "id,s,b,l,d\n1,\"a \"\"b\"\"\",00ff,\"[1,null]\",1.50\n2,,,,\n";
+    static const char alphabet[] = "{}[]:,\"\\-+0e.n\n\r\t \xff\x80";
+    test_env *t = test_env_open(NULL);
+    pml_table *table = table_of(t, small_schema);
+    t->random_state = test_seed();
+    for (int i = 0; i < 1500; i++) {
+        char text[sizeof json + sizeof csv];
+        const char *from = i % 2 == 0 ? json : csv;
+        size_t len = strlen(from);
+        memcpy(text, from, len);
+        for (uint64_t changes = 1 + test_random(t) % 3; changes > 0; changes--)
+            text[test_random(t) % len] = alphabet[test_random(t) % (sizeof alphabet - 1)];
+        len -= test_random(t) % 4 == 0 ? test_random(t) % len : 0;
+        pml_text out = {0};
+        pml_error err = PML_ERROR_INIT;
+        int rc = read_and_print(&out, table, file_of(t, i % 2 == 0 ? "m.jsonl" : "m.csv", text, len), 0, PML_ROWS_JSON,
+                                &err);
+        assert_true(rc == PML_OK || rc == PML_E_INVAL || rc == PML_E_UNSUPPORTED);
+        pml_text_clear(&out);
+    }
+    pml_table_release(table);
+    test_env_close(t);
+}
+
 static void rows_survive_every_failed_allocation(const char *name, const char *text)
 {
     test_env *t = test_env_open(NULL);
@@ -418,6 +448,7 @@ int main(void)
         cmocka_unit_test(gzip_files_are_inflated_and_damage_is_found),
         cmocka_unit_test(formats_are_told_by_the_name),
         cmocka_unit_test(cells_are_bare_text),
+        cmocka_unit_test(mutated_input_is_read_or_refused),
         cmocka_unit_test(json_rows_survive_every_failed_allocation),
         cmocka_unit_test(csv_rows_survive_every_failed_allocation),
     };
