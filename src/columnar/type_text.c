@@ -132,8 +132,6 @@ static int take_text(parser *p, const char **out)
         }
         copy[w] = '\0';
     }
-    if (memchr(from, '\0', n) != NULL)
-        return parser_fail(p, PML_E_INVAL, "a NUL character");
     *out = copy;
     return token_next(p);
 }
@@ -402,6 +400,8 @@ int pml_type__parse(pml_type *out, pml_arena *arena, const char *text, size_t le
     pml_type t = {0};
     int height = 0;
     *out = (pml_type){0};
+    if (len > 0 && memchr(text, '\0', len) != NULL) /* names and defaults become C strings */
+        return pml_error__set(err, PML_E_INVAL, "a type text has a NUL character");
     PML_RETURN_IF(token_next(&p));
     PML_RETURN_IF(parse_type(&p, &t, 0, &height));
     if (p.tok.kind != TOKEN_END)

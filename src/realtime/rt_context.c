@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "realtime/rt_plugins.h"
+#include "realtime/rt_registry.h"
 
 /* ---- life ---- */
 
@@ -51,6 +51,7 @@ int pml_rt_context_open(pml_rt_context **out, pml_env *env, const pml_rt_context
     pml_arena__init(&c->arena, env);
     pml_map__init(&c->pbs, env);
     pml_rwlock__init(&c->registry, "ctx.registry", RT_RANK_REGISTRY);
+    pml_mutex__init(&c->flight_mu, "ctx.flight_mu", 0);
     pml_mutex__init(&c->progress_mu, "ctx.progress_mu", RT_RANK_PROGRESS);
     pml_effective_cache__init(&c->effective_cache);
     PML_TRY(copy_overrides(c, options, err));
@@ -87,6 +88,7 @@ static void context_free(pml_rt_context *c)
     pml_effective_cache__clear(&c->effective_cache);
     pml_rwlock__destroy(&c->registry);
     pml_mutex__destroy(&c->progress_mu);
+    pml_mutex__destroy(&c->flight_mu);
     pml_env__free(env, c->advanced_user);
     pml_table_release(c->table);
     pml_arena__clear(&c->arena);
@@ -106,8 +108,10 @@ void pml_rt_context_close(pml_rt_context *c)
         return;
     /* Other owners may go on reading; nobody may start something new once all handles of callers are closed. With one caller,
        the usual case, that is now. */
-    if (atomic_fetch_sub_explicit(&c->owners, 1, memory_order_acq_rel) == 1)
+    if (atomic_fetch_sub_explicit(&c->owners, 1, memory_order_acq_rel) == 1) {
         atomic_store(&c->closed, true);
+        pml_rt_context__drop_flight(c);
+    }
     pml_rt_context__release(c);
 }
 
@@ -181,8 +185,10 @@ static int bind_locked(pml_rt_context *c, pml_table *t, pml_error *err)
 {
     const pml_rt_plugin *plugin = c->plugin;
     PML_RETURN_IF(bind_options(c, t, err));
-    PML_RETURN_IF(pml_rt_layout__create(&c->transport, &c->n_transport, &c->arena, t->schema->fields, t->schema->n_fields, t->path, err));
-    PML_RETURN_IF(pml_rt_host__set_schema(c->host, t->schema->id, c->transport, c->n_transport, err));
+    PML_RETURN_IF(pml_rt_host__add_schema(c->host, PML_RT_MODE_APPEND, t->schema->id, t->schema->fields, t->schema->n_fields, err));
+    const pml_rt_layout *layout = pml_rt_host__layout(c->host, t->schema->id);
+    c->transport = layout->fields;
+    c->n_transport = layout->n_fields;
     if (plugin == NULL)
         PML_RETURN_IF(pml_rt_plugin__find(&plugin, c->env, c->options.rt_store, err));
     if ((plugin->caps & PML_RT_CAP_MODE_APPEND) == 0)

@@ -90,13 +90,15 @@ struct pml_rt_context {
     pml_option_pair *overrides;
     const pml_rt_plugin *plugin; /* chosen at bind */
     void *backend;
-    pml_rt_host_services *host;
+    pml_rt_host_ctx *host;
     pml_effective_cache effective_cache; /* has its own lock */
 
     atomic_bool closed, poisoned, poisoning;
+    atomic_bool dropped_rows; /* an aborted writer dropped rows: no further writer on this context */
     char poison_reason[256]; /* written once, before poisoned is set */
     _Atomic(pml_rt_writer *) writer;
-    _Atomic(struct rt_flight *) flight; /* the prepare in flight */
+    pml_mutex flight_mu;      /* guards flight; nothing is called under it */
+    struct rt_flight *flight; /* the prepare in flight, NULL: none */
 
     pml_rwlock registry; /* guards table (once set it stays), pbs */
     pml_table *table;
@@ -149,7 +151,9 @@ int pml_rt_pb__check_state(const rt_pb *pb, pml_error *err);
 
 /* ---- notes (rt_notes.c) ---- */
 uint64_t pml_rt_mix64(uint64_t offset); /* the splitmix64 finaliser */
-int pml_rt_note__add_dense(rt_rows_note *n, pml_env *env, pml_rt_range r);
+/* Room for one more range, so that add_dense cannot fail once the store has the rows. PML_E_NOMEM, PML_E_LIMIT. */
+int pml_rt_note__reserve(rt_rows_note *n, pml_env *env);
+void pml_rt_note__add_dense(rt_rows_note *n, pml_rt_range r);
 void pml_rt_note__add_explicit(rt_rows_note *n, int64_t rows, uint64_t hash);
 void pml_rt_note__clear(rt_rows_note *n, pml_env *env);
 uint64_t pml_rt_note__hash(const rt_rows_note *n); /* of all rows, dense ranges included: O(rows) */
@@ -189,5 +193,8 @@ typedef struct rt_flight {
 
 /* Marks entries; the flight ends when all of its entries are resolved. */
 void pml_rt_entry__resolve(pml_rt_entry *e, bool committed);
+void pml_rt_entry__release(pml_rt_entry *e);
+/* The last caller's handle is gone: nobody will resolve the flight, which would keep the context alive for ever. */
+void pml_rt_context__drop_flight(pml_rt_context *c);
 
 #endif

@@ -13,26 +13,28 @@ uint64_t pml_rt_mix64(uint64_t z)
     return z ^ (z >> 31);
 }
 
-int pml_rt_note__add_dense(rt_rows_note *n, pml_env *env, pml_rt_range r)
+int pml_rt_note__reserve(rt_rows_note *n, pml_env *env)
 {
-    if (n->n_dense > 0 && n->dense[n->n_dense - 1].end == r.begin) {
-        n->dense[n->n_dense - 1].end = r.end;
-        n->rows += r.end - r.begin;
+    if (n->n_dense < n->cap_dense)
         return PML_OK;
-    }
-    if (n->n_dense == n->cap_dense) {
-        size_t cap = n->cap_dense == 0 ? 4 : n->cap_dense * 2;
-        if (cap > RT_RANGES_MAX)
-            return PML_E_LIMIT;
-        pml_rt_range *v = n->dense == NULL ? pml_env__alloc(env, cap * sizeof *v) : pml_env__realloc(env, n->dense, cap * sizeof *v);
-        if (v == NULL)
-            return PML_E_NOMEM;
-        n->dense = v;
-        n->cap_dense = cap;
-    }
-    n->dense[n->n_dense++] = r;
-    n->rows += r.end - r.begin;
+    size_t cap = n->cap_dense == 0 ? 4 : n->cap_dense * 2;
+    if (cap > RT_RANGES_MAX)
+        return PML_E_LIMIT;
+    pml_rt_range *v = n->dense == NULL ? pml_env__alloc(env, cap * sizeof *v) : pml_env__realloc(env, n->dense, cap * sizeof *v);
+    if (v == NULL)
+        return PML_E_NOMEM;
+    n->dense = v;
+    n->cap_dense = cap;
     return PML_OK;
+}
+
+void pml_rt_note__add_dense(rt_rows_note *n, pml_rt_range r)
+{
+    n->rows += r.end - r.begin;
+    if (n->n_dense > 0 && n->dense[n->n_dense - 1].end == r.begin)
+        n->dense[n->n_dense - 1].end = r.end;
+    else
+        n->dense[n->n_dense++] = r;
 }
 
 void pml_rt_note__add_explicit(rt_rows_note *n, int64_t rows, uint64_t hash)

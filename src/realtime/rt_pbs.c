@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "realtime/rt_context.h"
+#include "realtime/rt_registry.h"
 #include "realtime/rt_stream_check.h"
 
 /* ---- life of an entry ---- */
@@ -67,7 +68,7 @@ static int backend_get(pml_rt_context *c, pml_error *err)
     if (c->backend != NULL)
         return PML_OK;
     void *backend = NULL;
-    int rc = c->plugin->open(&backend, pml_rt_host__interface(c->host), 0, NULL, err);
+    int rc = c->plugin->open(&backend, pml_rt_host__services(c->host), 0, NULL, err);
     if (rc != PML_OK)
         return pml_rt_stream__plugin_code(rc, err, "open", c->plugin->name);
     c->backend = backend;
@@ -107,7 +108,7 @@ static int store_open(rt_pb *pb, int64_t committed_end, pml_error *err)
     pml_rt_store_params p = {
         .struct_size = sizeof p,
         .mode = PML_RT_MODE_APPEND,
-        .host = pml_rt_host__interface(c->host),
+        .host = pml_rt_host__services(c->host),
         .schema = &schema,
         .schema_id = s->id,
         .table_path = str_of(c->table->path),
@@ -127,7 +128,11 @@ static int store_open(rt_pb *pb, int64_t committed_end, pml_error *err)
     if (rc != PML_OK) {
         pb->store = NULL;
         rc = pml_rt_stream__plugin_code(rc, err, "store_open", pb->name);
+        goto out;
     }
+    rc = pml_rt_plugin__check_store(c->plugin, pb->store, pb->vt, err);
+    if (rc != PML_OK)
+        pb->store = NULL; /* there may be no function to close it */
 out:
     pml_schema__release(&schema);
     pml_arena__clear(&scratch);
@@ -188,6 +193,15 @@ static rt_pb *find_encoded(pml_rt_context *c, const pml_buf *key)
     if (pb != NULL)
         pml_rt_pb__acquire(pb);
     pml_rwlock__unlock(&c->registry);
+    return pb;
+}
+
+rt_pb *pml_rt_pb__find(pml_rt_context *c, const pml_pb_key *key)
+{
+    pml_buf encoded;
+    pml_buf__init(&encoded, c->env, PML_BINARY_ROW_MAX);
+    rt_pb *pb = pml_pb_key__encode(&encoded, key) == PML_OK ? find_encoded(c, &encoded) : NULL;
+    pml_buf__clear(&encoded);
     return pb;
 }
 

@@ -188,6 +188,14 @@ static void type_text_that_is_wrong_is_refused(void **state)
     }
 }
 
+static void type_text_with_a_nul_is_refused(void **state)
+{
+    (void)state;
+    pml_type type;
+    must_fail_with(PML_E_INVAL, pml_type__parse(&type, &arena, "INT\0", 4, NULL, &err), &err);
+    must_fail_with(PML_E_INVAL, pml_type__parse(&type, &arena, "ROW<a INT DEFAULT x\0y>", 22, NULL, &err), &err);
+}
+
 static void type_text_of_a_newer_version_is_unsupported(void **state)
 {
     (void)state;
@@ -339,6 +347,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(type_text_is_parsed_to_its_canonical_form, given, closed),
         cmocka_unit_test_setup_teardown(type_text_that_is_wrong_is_refused, given, closed),
+        cmocka_unit_test_setup_teardown(type_text_with_a_nul_is_refused, given, closed),
         cmocka_unit_test_setup_teardown(type_text_of_a_newer_version_is_unsupported, given, closed),
         cmocka_unit_test_setup_teardown(type_text_every_prefix_is_handled, given, closed),
         cmocka_unit_test_setup_teardown(type_text_of_random_words_never_crashes, given, closed),

@@ -51,7 +51,8 @@ static int64_t child(const struct ArrowSchema *schema, const char *name)
     return i;
 }
 
-static const void *column(const struct ArrowSchema *schema, const struct ArrowArray *array, const char *name, const char *format)
+static const void *column(const struct ArrowSchema *schema, const struct ArrowArray *array, const char *name,
+                          const char *format)
 {
     int64_t i = child(schema, name);
     assert_string_equal(schema->children[i]->format, format);
@@ -62,9 +63,10 @@ static const void *column(const struct ArrowSchema *schema, const struct ArrowAr
 static void java_scalars_read_with_their_types(void **state)
 {
     (void)state;
-    static const char *const formats[] = {"i",   "b",   "c",       "s",        "i",      "l",   "f",    "g",    "d:5,2", "d:18,6",
-                                          "d:19,0", "d:38,10", "u", "u",       "u",      "z",   "z",    "z",    "tdD",   "ttm",
-                                          "ttm", "tsm:", "tsm:",   "tsu:",     "tsn:",   "tsm:UTC", "tsm:UTC", "tsu:UTC", "tsn:"};
+    static const char *const formats[] = {"i",      "b",      "c",       "s",       "i",       "l",       "f",   "g",
+                                          "d:5,2",  "d:18,6", "d:19,0",  "d:38,10", "u",       "u",       "u",   "z",
+                                          "z",      "z",      "tdD",     "ttm",     "ttm",     "tsm:",    "tsm:", "tsu:",
+                                          "tsn:",   "tsm:UTC", "tsm:UTC", "tsu:UTC", "tsn:"};
     struct ArrowSchema schema;
     struct ArrowArray array = must_read("java_scalar.parquet", &schema);
     assert_int_equal(schema.n_children, sizeof formats / sizeof formats[0]);
