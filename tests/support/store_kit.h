@@ -17,8 +17,8 @@ typedef struct store_kit_result {
     char names[400]; /* failed cases, separated by blanks */
 } store_kit_result;
 
-/* Runs every case on fresh stores of the plugin. */
-void store_kit_run(store_kit_result *r, const pml_rt_plugin *plugin);
+/* Runs every case on fresh stores of the plugin; the slow ones only when asked. */
+void store_kit_run(store_kit_result *r, const pml_rt_plugin *plugin, bool slow_too);
 
 /* ---- fixture ---- */
 typedef enum kit_columns { KIT_NARROW, KIT_SMALL, KIT_ALL } kit_columns;
@@ -106,6 +106,7 @@ typedef struct kit_case {
     const char *name;
     kit_columns columns;
     bool (*run)(kit *k);
+    bool slow;
 } kit_case;
 extern const kit_case kit_cases[];
 bool kit_case_allocation_failures(kit *k); /* store_kit_faults.c */
