@@ -130,7 +130,8 @@ static void host_share_gives_windows_of_any_type(void **state)
             offset_asked = offset_asked || cols[i] == 0;
         }
         int64_t row = (int64_t)(test_random(f.t) % 31), rows = (int64_t)(test_random(f.t) % (uint64_t)(31 - row));
-        must_ok(f.host->share(f.host->ctx, &out, SCHEMA, &in, row, rows, n_cols, cols, 1000, count_drop, &drops, &err), &err);
+        must_ok(f.host->share(f.host->ctx, &out, SCHEMA, &in, row, rows, n_cols, cols, 1000, count_drop, &drops, &err),
+                &err);
         assert_int_equal(out.length, rows);
         assert_int_equal(out.n_children, n_cols);
         for (int64_t r = 0; r < rows; r++)
@@ -192,20 +193,22 @@ static void host_share_refuses_what_does_not_fit_and_drops_nothing(void **state)
         int64_t row, rows, first;
         size_t n;
         const uint32_t *cols;
-    } wrong[] = {{-1, 1, 0, 2, cols}, {0, 5, 0, 2, cols},         {4, 1, 0, 2, cols}, {INT64_MAX, 1, 0, 2, cols},
-                 {0, -1, 0, 2, cols}, {0, 2, INT64_MAX, 2, cols}, {0, 2, -1, 2, cols}, {0, 1, 0, 1, bad},
-                 {0, 1, 0, 2, twice}};
+    } wrong[] = {{-1, 1, 0, 2, cols},        {0, 5, 0, 2, cols},  {4, 1, 0, 2, cols},
+                 {INT64_MAX, 1, 0, 2, cols}, {0, -1, 0, 2, cols}, {0, 2, INT64_MAX, 2, cols},
+                 {0, 2, -1, 2, cols},        {0, 1, 0, 1, bad},   {0, 1, 0, 2, twice}};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         must_fail_with(PML_E_INVAL,
-                       f.host->share(f.host->ctx, &out, SCHEMA, &in, wrong[i].row, wrong[i].rows, wrong[i].n, wrong[i].cols,
-                                     wrong[i].first, count_drop, &drops, &err),
+                       f.host->share(f.host->ctx, &out, SCHEMA, &in, wrong[i].row, wrong[i].rows, wrong[i].n,
+                                     wrong[i].cols, wrong[i].first, count_drop, &drops, &err),
                        &err);
         assert_null(out.release);
     }
     in.n_children = 1;
-    must_fail_with(PML_E_INVAL, f.host->share(f.host->ctx, &out, SCHEMA, &in, 0, 1, 2, cols, 0, count_drop, &drops, &err), &err);
+    must_fail_with(PML_E_INVAL,
+                   f.host->share(f.host->ctx, &out, SCHEMA, &in, 0, 1, 2, cols, 0, count_drop, &drops, &err), &err);
     in.n_children = 2;
-    must_fail_with(PML_E_SCHEMA, f.host->share(f.host->ctx, &out, 77, &in, 0, 1, 2, cols, 0, count_drop, &drops, &err), &err);
+    must_fail_with(PML_E_SCHEMA, f.host->share(f.host->ctx, &out, 77, &in, 0, 1, 2, cols, 0, count_drop, &drops, &err),
+                   &err);
     for (long long n = 1; drops == 0; n++) {
         test_env_fail_at(f.t, n);
         int rc = f.host->share(f.host->ctx, &out, SCHEMA, &in, 1, 2, 2, cols, 7, count_drop, &drops, &err);

@@ -60,8 +60,8 @@ static void layout_of_a_key_table_is_kind_sequence_offset_then_columns(void **st
 static void layout_refuses_system_names_at_the_top_and_takes_them_nested(void **state)
 {
     (void)state;
-    static const char *const reserved[] = {"_SEQUENCE_NUMBER", "_VALUE_KIND", "_LEVEL", "rowkind",
-                                           "_ROW_ID",          "_REALTIME_OFFSET", "_KEY_", "_KEY_id"};
+    static const char *const reserved[] = {"_SEQUENCE_NUMBER", "_VALUE_KIND",      "_LEVEL", "rowkind",
+                                           "_ROW_ID",          "_REALTIME_OFFSET", "_KEY_",  "_KEY_id"};
     static const char *const free_names[] = {"sequence_number", "_KEY", "ROWKIND", "_value_kind", "", "_ROW_ID2"};
     test_env *t = test_env_open(NULL);
     pml_error err = PML_ERROR_INIT;
@@ -74,7 +74,8 @@ static void layout_refuses_system_names_at_the_top_and_takes_them_nested(void **
             assert_null(l);
             assert_non_null(strstr(err.message, reserved[i]));
         }
-        two[1] = (pml_field){.id = 8, .name = "row", .type = {.kind = PML_TYPE_ROW, .n_children = 1, .children = &nested}};
+        two[1] =
+            (pml_field){.id = 8, .name = "row", .type = {.kind = PML_TYPE_ROW, .n_children = 1, .children = &nested}};
         must_ok(pml_rt_layout__new(&l, t->env, PML_RT_MODE_APPEND, 0, two, 2, &err), &err);
         pml_rt_layout__free(l);
     }

@@ -14,7 +14,8 @@ static int no_open(void **backend, const pml_rt_host *host, size_t n, const pml_
     return PML_E_INTERNAL;
 }
 
-static int no_store(void *backend, void **store, const pml_rt_store_vtbl **vtbl, const pml_rt_store_params *p, pml_error *err)
+static int no_store(void *backend, void **store, const pml_rt_store_vtbl **vtbl, const pml_rt_store_params *p,
+                    pml_error *err)
 {
     (void)backend, (void)store, (void)vtbl, (void)p, (void)err;
     return PML_E_INTERNAL;
@@ -98,8 +99,8 @@ static void registry_refuses_what_is_no_plugin_by_name(void **state)
     p = good;
     p.close = NULL;
     must_be_refused(t, PML_E_INVAL, &p, "close");
-    static const char *const names[] = {NULL, "", "a b", "a.b", "\xC3\xA9",
-                                        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"};
+    static const char *const names[] = {
+        NULL, "", "a b", "a.b", "\xC3\xA9", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         p = good;
         p.name = names[i];

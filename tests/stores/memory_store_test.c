@@ -118,8 +118,11 @@ static void memory_store_refuses_keys_old_hosts_and_calls_after_close(void **sta
     const pml_rt_view_vtbl *view_vt = NULL;
     pml_error err = PML_ERROR_INIT;
     must_hold(&k, kit_open(&k, pml_memory_store_plugin(), KIT_NARROW));
-    pml_rt_store_params p = {
-        .struct_size = sizeof p, .mode = PML_RT_MODE_PRIMARY_KEY, .host = &k.services, .schema = &k.transport, .schema_id = 7};
+    pml_rt_store_params p = {.struct_size = sizeof p,
+                             .mode = PML_RT_MODE_PRIMARY_KEY,
+                             .host = &k.services,
+                             .schema = &k.transport,
+                             .schema_id = 7};
     must_fail_with(PML_E_UNSUPPORTED, k.plugin->store_open(k.backend, &store, &vt, &p, &err), &err);
     p.mode = PML_RT_MODE_APPEND;
     p.committed_end = -1;
