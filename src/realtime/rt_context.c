@@ -213,6 +213,14 @@ int pml_rt_context__bind(pml_rt_context *c, pml_table *t, pml_error *err)
     return rc;
 }
 
+bool pml_rt_context__is_bound(pml_rt_context *c)
+{
+    pml_rwlock__read(&c->registry);
+    bool bound = c->table != NULL;
+    pml_rwlock__unlock(&c->registry);
+    return bound;
+}
+
 int pml_rt_context__effective(pml_effective **out, pml_rt_context *c, const pml_snapshot *snapshot, pml_error *err)
 {
     pml_effective_source source = pml_effective_source__of_table(c->table);

@@ -44,7 +44,7 @@ static rt_pb *pb_new(pml_rt_context *c, const pml_pb_key *key)
         return NULL;
     atomic_init(&pb->refs, 1);
     pb->ctx = c;
-    pb->adopted_end = -1;
+    pb->adopted_end = pb->committed_id = -1;
     pb->total_buckets = c->table->options.bucket > 0 ? c->table->options.bucket : -1;
     pml_arena__init(&pb->arena, c->env);
     pml_mutex__init(&pb->prepare_mu, "pb.prepare_mu", RT_RANK_PREPARE);
@@ -153,7 +153,7 @@ static int start_of(int64_t *end, rt_pb *pb, const pml_effective *progress, pml_
     case PML_PROGRESS_KNOWN:
         *end = e->end;
         pb->lineage = e->lineage;
-        pb->ever_committed = !e->reset.present;
+        pb->committed_id = e->reset.present ? -1 : progress->snapshot_id;
         break;
     case PML_PROGRESS_ABSENT: break;
     }
@@ -289,6 +289,12 @@ int pml_rt_pb__check_state(const rt_pb *pb, pml_error *err)
                              pb->name);
     }
     return PML_OK;
+}
+
+void pml_rt_pb__saw_committed_locked(rt_pb *pb, int64_t snapshot_id)
+{
+    if (pb->committed_id < 0 || snapshot_id < pb->committed_id)
+        pb->committed_id = snapshot_id;
 }
 
 int pml_rt_pb__store_failed(rt_pb *pb, int code, pml_error *err, const char *what)

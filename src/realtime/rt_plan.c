@@ -134,7 +134,7 @@ static bool seen_committed(rt_part *part, int64_t snapshot_id)
 {
     pml_rt_context *c = part->pb->ctx;
     pml_mutex__lock(&c->progress_mu);
-    bool seen = part->pb->ever_committed && snapshot_id >= c->advanced_id;
+    bool seen = part->pb->committed_id >= 0 && snapshot_id >= part->pb->committed_id;
     pml_mutex__unlock(&c->progress_mu);
     return seen;
 }
