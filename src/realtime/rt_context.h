@@ -107,6 +107,7 @@ struct pml_rt_context {
     pml_option *all_options;   /* table options and overrides, for stores */
     size_t n_all_options;
     pml_map pbs; /* encoded key -> rt_pb */
+    pml_map pbs_by_texts; /* encoded texts -> rt_pb: a progress entry belongs to one of them */
     size_t n_transport; /* the transport schema (11.1): offset column, then the table's columns */
     const pml_field *transport;
 
