@@ -10,27 +10,30 @@
 
 /* ---- builder: row-wise input (JSON lines, partition constants) to one array of any type ---- */
 typedef struct pml_builder pml_builder;
+/* Borrows type. */
 int pml_builder__new(pml_builder **out, pml_env *env, const pml_type *type, pml_error *err);
 void pml_builder__free(pml_builder *b);
 int64_t pml_builder__length(const pml_builder *b);
 int pml_builder__append_null(pml_builder *b);
-/* Atomic types; the kind must fit the type. PML_E_LIMIT past 2^31-1 bytes of text. */
+/* Atomic types; PML_E_INVAL when kind or range do not fit the type, PML_E_LIMIT past 2^31-1 bytes of text. After any other
+   failure of an append or close the builder can only be freed. */
 int pml_builder__append_value(pml_builder *b, const pml_value *v);
 /* Nested: append to the children first (array: child 0 any number of elements; map and multiset: child 0 and 1 in step; row:
-   one each), then close the item. */
+   one each; vector: child 0 exactly its length; variant: value, metadata), then close the item. A null needs nothing in the
+   children. PML_E_INVAL: the children are out of step. */
 pml_builder *pml_builder__child(pml_builder *b, size_t i);
 int pml_builder__close_item(pml_builder *b);
 /* Moves the rows out; the builder is empty again. */
 int pml_builder__finish(pml_builder *b, struct ArrowArray *out, pml_error *err);
 
 /* ---- whole arrays ---- */
-/* A struct array over n child arrays, which are moved in. */
+/* A struct array over n child arrays of `length` rows, which are moved in (untouched on failure). */
 int pml_batch__from_columns(struct ArrowArray *out, pml_env *env, struct ArrowArray *children, size_t n, int64_t length,
                             pml_error *err);
 /* An array of `length` times the same value (null allowed). */
 int pml_batch__constant(struct ArrowArray *out, pml_env *env, const pml_type *type, const pml_value *v, int64_t length,
                         pml_error *err);
-/* Copies row `rows[i]` of `array` for i in [0, n), any type, nested too: tight loops per column. */
+/* Copies row `rows[i]` of `array` for i in [0, n), any type, nested too: tight loops per column. rows NULL: the first n rows. */
 int pml_batch__gather(struct ArrowArray *out, pml_env *env, const pml_type *type, const struct ArrowArray *array,
                       const int64_t *rows, int64_t n, pml_error *err);
 /* The same for a struct array of fields. */
@@ -41,37 +44,55 @@ int pml_batch__gather_rows(struct ArrowArray *out, pml_env *env, const pml_field
 typedef struct pml_shared pml_shared;
 /* Moves array in. On failure array is untouched. */
 int pml_shared__new(pml_shared **out, pml_env *env, struct ArrowArray *array, pml_error *err);
+/* Over an array that belongs to somebody else, who keeps it unchanged until drop(owner), which runs once, in any thread, when
+   the last reference goes. On failure drop does not run. */
+int pml_shared__borrow(pml_shared **out, pml_env *env, const struct ArrowArray *array, void (*drop)(void *owner), void *owner,
+                       pml_error *err);
 void pml_shared__acquire(pml_shared *s);
 void pml_shared__release(pml_shared *s);
 const struct ArrowArray *pml_shared__array(const pml_shared *s);
 /* A struct array of the rows [row, row + rows) of the chosen children over the same buffers. columns[i] = -1: an extra column
-   taken from `extra` (moved in, consecutive). */
+   of `rows` rows taken from `extra` (moved in, consecutive; untouched on failure). columns NULL: the first n_columns. */
 int pml_shared__slice(struct ArrowArray *out, pml_shared *s, int64_t row, int64_t rows, const int32_t *columns,
                       size_t n_columns, struct ArrowArray *extra, pml_error *err);
 
-/* Bytes held by the buffers of an array (of the visible slice), for accounting. */
-uint64_t pml_batch__bytes(const struct ArrowArray *array, const pml_type *types_root);
+/* Bytes of the visible rows of a batch in its buffers, for accounting. Costs O(columns). */
+uint64_t pml_batch__bytes(const struct ArrowArray *batch, const pml_field *fields, size_t n);
 
 /* ---- checking foreign arrays (realtime.md 8 step 1) ---- */
 typedef enum pml_check_level { PML_CHECK_TRUSTED = 0, PML_CHECK_BASIC = 1, PML_CHECK_FULL = 2 } pml_check_level;
 /* Structure (children, buffers, lengths) always; basic: monotone offsets, no null in NOT NULL columns; full: UTF-8 and value
    ranges (DECIMAL precision, TIME). PML_E_INVAL names column and row. */
-int pml_batch__check(const struct ArrowArray *batch, const pml_field *fields, size_t n, pml_check_level level, pml_error *err);
+int pml_batch__check(const struct ArrowArray *batch, const pml_field *fields, size_t n, pml_check_level level,
+                     pml_error *err);
 
 /* ---- column statistics, as they go into manifests ---- */
 typedef struct pml_stats_collector pml_stats_collector;
+/* Borrows fields. After a failed update the collector can only be freed. */
 int pml_stats__new(pml_stats_collector **out, pml_env *env, const pml_field *fields, size_t n, pml_error *err);
 void pml_stats__free(pml_stats_collector *s);
 int pml_stats__update(pml_stats_collector *s, const struct ArrowArray *batch, pml_error *err);
 /* Untruncated min, max and null count of column i; values borrow from the collector. Nested: unknown (null_count -1 for
-   Parquet's rule is the caller's business: here the top-level null count is exact). Columns with NaN: no min, no max. */
+   Parquet's rule is the caller's business: here the top-level null count is exact), as BLOB. Columns with NaN: no min, no
+   max. */
 void pml_stats__get(pml_column_stats *out, const pml_stats_collector *s, size_t i);
 
 /* ---- streams ---- */
-/* A stream over a callback. next leaves out->release NULL at the end. The schema is moved in. drop runs once, at release. */
+/* A stream over a callback. next leaves out->release NULL at the end. The schema is moved in. drop (NULL allowed) runs
+   once, at release. On failure nothing was moved and drop does not run. */
 int pml_stream__new(struct ArrowArrayStream *out, pml_env *env, struct ArrowSchema *schema,
-                    int (*next)(void *owner, struct ArrowArray *out, pml_error *err), void (*drop)(void *owner), void *owner,
-                    pml_error *err);
+                    int (*next)(void *owner, struct ArrowArray *out, pml_error *err), void (*drop)(void *owner),
+                    void *owner, pml_error *err);
+/* One array as a stream. Schema and array are moved in (untouched on failure). */
+int pml_stream__from_array(struct ArrowArrayStream *out, pml_env *env, struct ArrowSchema *schema,
+                           struct ArrowArray *array, pml_error *err);
+/* A deep copy. */
+int pml_schema__copy(struct ArrowSchema *out, pml_env *env, const struct ArrowSchema *in, pml_error *err);
+/* The value of a key in the metadata of an Arrow schema (NULL allowed); not NUL-terminated. false: absent, or damaged. */
+bool pml_schema__metadata_find(const char **value, size_t *len, const char *metadata, const char *key);
+/* A deep copy whose outermost node has this one pair as its metadata. */
+int pml_schema__copy_with(struct ArrowSchema *out, pml_env *env, const struct ArrowSchema *in, const char *key,
+                          const char *value, pml_error *err);
 /* The error of the last failed call on a stream made by pml_stream__new, for our own callers; false for foreign streams. */
 bool pml_stream__last_error(struct ArrowArrayStream *stream, pml_error *err);
 

@@ -89,15 +89,21 @@ int32_t pml_type__element_id(int32_t field_id, int depth);
 int32_t pml_type__map_key_id(int32_t field_id, int depth);
 
 bool pml_type__is_nested(const pml_type *t); /* ARRAY MULTISET MAP ROW VECTOR VARIANT */
-/* Deep equality; ids, names, descriptions and defaults of ROW members count unless ignore_names. */
+/* Deep equality; ids, names, descriptions and defaults of ROW members count. ignore_nullable: NOT NULL does not. */
 bool pml_type__equal(const pml_type *a, const pml_type *b, bool ignore_nullable);
 
+/* The word a type begins with ("DECIMAL", "ARRAY"; STRING and BYTES are VARCHAR and VARBINARY). Static. */
+const char *pml_type__word(pml_type_kind kind);
 /* Canonical text of an atomic type ("DECIMAL(10, 2) NOT NULL"), or the SQL form of a constructed one ("ARRAY<INT>"). */
 int pml_type__print(pml_buf *out, const pml_type *t);
 /* Parses both forms, with the tolerance of Java's DataTypeJsonParser/LogicalTypeParser. ROW members get ids from *next_id
-   (depth-first, a field before its children) when next_id is not NULL, else -1. PML_E_INVAL with the position on failure. */
+   (depth-first, a field before its children) when next_id is not NULL, else -1. PML_E_INVAL with the position on failure;
+   PML_E_UNSUPPORTED for types of newer versions; PML_E_LIMIT. */
 int pml_type__parse(pml_type *out, pml_arena *arena, const char *text, size_t len, int32_t *next_id, pml_error *err);
 int pml_type__copy(pml_type *out, pml_arena *arena, const pml_type *t);
+/* What Java's constructors demand: lengths, precision, scale, the element of a VECTOR, distinct member names of a ROW.
+   PML_E_INVAL. The parser calls it for each type; who builds types by hand calls it too. Looks at one level only. */
+int pml_type__validate(const pml_type *t, pml_env *env, pml_error *err);
 
 /* The Arrow schema of a row type: a struct whose children are the fields. Returns owned (release). n may be 0. */
 int pml_type__export(struct ArrowSchema *out, pml_env *env, const pml_field *fields, size_t n, pml_error *err);

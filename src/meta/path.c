@@ -73,8 +73,9 @@ static size_t blank_length(const uint8_t *p, size_t n)
     return p[0] == 0xe2 && p[1] == 0x80 && p[2] >= 0x80 && p[2] <= 0x8a && p[2] != 0x87 ? 3 : 0;
 }
 
-static bool is_blank(const uint8_t *p, size_t n)
+bool pml_path__is_blank(const char *text, size_t n)
 {
+    const uint8_t *p = (const uint8_t *)text;
     size_t i = 0, step = 1;
     while (i < n && step > 0) {
         step = blank_length(p + i, n - i);
@@ -90,7 +91,7 @@ static int append_text(pml_buf *out, const pml_type *t, const pml_value *v, cons
     if (v->kind != PML_VALUE_NULL)
         PML_RETURN_IF(o->partition_legacy_name ? pml_java_text__to_string(out, t, v, err)
                                                : pml_java_text__cast(out, t, v, err));
-    if (out->len == from || is_blank(out->data + from, out->len - from)) {
+    if (out->len == from || pml_path__is_blank((const char *)out->data + from, out->len - from)) {
         out->len = from;
         (void)pml_buf__append_str(out, o->partition_default_name);
     }
@@ -319,4 +320,23 @@ int pml_path__format(char text[16], const char *file_name, pml_error *err)
                              "no file format can be seen in the name '%.200s'", file_name);
     memcpy(text, dot + 1, (size_t)(end - dot - 1));
     return PML_OK;
+}
+
+/* The extension that a codec gives to file names when file.suffix.include.compression asks for it (format-data.md 2.1). */
+static const char *codec_extension(const char *codec)
+{
+    if (strcmp(codec, "gzip") == 0)
+        return "gz";
+    if (strcmp(codec, "bzip2") == 0)
+        return "bz2";
+    if (strcmp(codec, "zstd") == 0)
+        return "zst";
+    return strcmp(codec, "none") == 0 ? "" : codec;
+}
+
+char *pml_path__data_file_name(pml_env *env, const pml_table_options *o, const char *uuid, int64_t counter)
+{
+    const char *codec = o->suffix_include_compression ? codec_extension(o->file_compression) : "";
+    return pml_env__format(env, "%s%s-%lld%s%s.%s", o->data_file_prefix, uuid, (long long)counter, codec[0] == '\0' ? "" : ".", codec,
+                           o->file_format);
 }

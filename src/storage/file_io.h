@@ -46,6 +46,9 @@ int pml_file__replace(pml_env *env, const char *path, const void *bytes, size_t 
 /* Absent is fine. */
 int pml_file__remove(pml_env *env, const char *path, pml_error *err);
 
+/* A directory with everything in it (tree.c). Absent is fine. Stops at the first error; what is left can be removed again. */
+int pml_file__remove_tree(pml_env *env, const char *path, pml_error *err);
+
 /* Makes the names in this directory durable: once, after several files written with PML_WRITE_NO_DIRECTORY_SYNC. */
 int pml_file__sync_directory(pml_env *env, const char *path, pml_error *err);
 

@@ -26,6 +26,19 @@ void pml_arena__clear(pml_arena *a)
     a->used = a->cap = 0;
 }
 
+void pml_arena__reset(pml_arena *a)
+{
+    struct pml_arena_block *newest = a->blocks;
+    if (newest == NULL)
+        return;
+    a->blocks = newest->next;
+    size_t cap = a->cap;
+    pml_arena__clear(a);
+    newest->next = NULL;
+    a->blocks = newest;
+    a->cap = cap;
+}
+
 void *pml_arena__alloc(pml_arena *a, size_t n)
 {
     size_t need;

@@ -15,6 +15,8 @@ typedef struct pml_arena {
 
 void pml_arena__init(pml_arena *a, pml_env *env);
 void pml_arena__clear(pml_arena *a);
+/* Forgets everything but keeps the newest block: for memory that is used up once per record. */
+void pml_arena__reset(pml_arena *a);
 /* Zeroed, aligned to 16 bytes; NULL: no memory. */
 void *pml_arena__alloc(pml_arena *a, size_t n);
 /* count * size, NULL on overflow. */

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Deep copies of Arrow schemas: a stream gives its schema away as often as it is asked. */
+#include "columnar/batch.h"
+
+#include "columnar/array_memory.h"
+
+typedef struct schema_block {
+    pml_env *env;
+    char *format, *name, *metadata;
+    struct ArrowSchema *dictionary;
+    struct ArrowSchema **children; /* the table, the structs lie behind it */
+} schema_block;
+
+enum { SCHEMA_DEPTH_MAX = 2 * PML_TYPE_DEPTH_MAX + 8, SCHEMA_METADATA_PAIRS_MAX = 65536 };
+
+static void schema_release(struct ArrowSchema *s)
+{
+    schema_block *b = s->private_data;
+    pml_env *env = b->env;
+    for (int64_t i = 0; i < s->n_children; i++)
+        pml_schema__release(s->children[i]);
+    if (s->dictionary != NULL)
+        pml_schema__release(s->dictionary);
+    pml_env__free(env, b->dictionary);
+    pml_env__free(env, b->children);
+    pml_env__free(env, b->format);
+    pml_env__free(env, b->name);
+    pml_env__free(env, b->metadata);
+    pml_env__free(env, b);
+    s->release = NULL;
+    pml_env_release(env);
+}
+
+/* Arrow's metadata form: int32 pairs, then per pair int32 length and bytes of key and value. It carries no total length. */
+static int metadata_copy(char **out, pml_env *env, const char *metadata, pml_error *err)
+{
+    int32_t pairs = pml_load_i32(metadata, 0);
+    size_t at = 4;
+    if (pairs < 0 || pairs > SCHEMA_METADATA_PAIRS_MAX)
+        return pml_error__set(err, PML_E_INVAL, "Arrow schema metadata claims %d pairs", pairs);
+    for (int64_t i = 0; i < 2 * (int64_t)pairs; i++) {
+        int32_t len = pml_load_i32(metadata + at, 0);
+        if (len < 0)
+            return pml_error__set(err, PML_E_INVAL, "Arrow schema metadata has a text of %d bytes", len);
+        at += 4 + (size_t)len;
+    }
+    *out = pml_env__alloc(env, at);
+    if (*out == NULL)
+        return pml_error__no_memory(err);
+    memcpy(*out, metadata, at);
+    return PML_OK;
+}
+
+static int schema_copy(struct ArrowSchema *out, pml_env *env, const struct ArrowSchema *in, int depth, pml_error *err);
+
+static int schema_copy_children(struct ArrowSchema *out, schema_block *b, const struct ArrowSchema *in, int depth,
+                                pml_error *err)
+{
+    int rc = PML_OK;
+    if (in->n_children < 0 || in->n_children > PML_TYPE_COLUMNS_MAX)
+        return pml_error__set(err, PML_E_INVAL, "an Arrow schema has %lld children", (long long)in->n_children);
+    size_t n = (size_t)in->n_children;
+    b->children = pml_env__calloc(b->env, n, sizeof(struct ArrowSchema) + sizeof(struct ArrowSchema *));
+    if (b->children == NULL)
+        return pml_error__no_memory(err);
+    struct ArrowSchema *structs = (struct ArrowSchema *)(b->children + n);
+    for (size_t i = 0; i < n; i++)
+        b->children[i] = &structs[i];
+    out->children = n == 0 ? NULL : b->children;
+    out->n_children = (int64_t)n;
+    for (size_t i = 0; i < n; i++)
+        PML_TRY(schema_copy(b->children[i], b->env, in->children[i], depth + 1, err));
+out:
+    return rc;
+}
+
+static int schema_copy(struct ArrowSchema *out, pml_env *env, const struct ArrowSchema *in, int depth, pml_error *err)
+{
+    int rc = PML_OK;
+    *out = (struct ArrowSchema){0};
+    if (depth > SCHEMA_DEPTH_MAX || in->release == NULL || in->format == NULL)
+        return pml_error__set(err, PML_E_INVAL, "an Arrow schema is nested too deeply, released or without format");
+    schema_block *b = pml_env__calloc(env, 1, sizeof *b);
+    if (b == NULL)
+        return pml_error__no_memory(err);
+    pml_env_acquire(env);
+    b->env = env;
+    *out = (struct ArrowSchema){.flags = in->flags, .release = schema_release, .private_data = b};
+    b->format = pml_env__strdup(env, in->format);
+    b->name = pml_env__strdup(env, in->name == NULL ? "" : in->name);
+    if (b->format == NULL || b->name == NULL)
+        PML_TRY(pml_error__no_memory(err));
+    out->format = b->format;
+    out->name = b->name;
+    if (in->metadata != NULL)
+        PML_TRY(metadata_copy(&b->metadata, env, in->metadata, err));
+    out->metadata = b->metadata;
+    PML_TRY(schema_copy_children(out, b, in, depth, err));
+    if (in->dictionary != NULL) {
+        b->dictionary = pml_env__calloc(env, 1, sizeof *b->dictionary);
+        if (b->dictionary == NULL)
+            PML_TRY(pml_error__no_memory(err));
+        out->dictionary = b->dictionary;
+        PML_TRY(schema_copy(b->dictionary, env, in->dictionary, depth + 1, err));
+    }
+out:
+    return rc;
+}
+
+int pml_schema__copy(struct ArrowSchema *out, pml_env *env, const struct ArrowSchema *in, pml_error *err)
+{
+    int rc = schema_copy(out, env, in, 0, err);
+    if (rc != PML_OK) {
+        pml_schema__release(out);
+        *out = (struct ArrowSchema){0};
+    }
+    return rc;
+}
+
+bool pml_schema__metadata_find(const char **value, size_t *len, const char *metadata, const char *key)
+{
+    *value = NULL;
+    *len = 0;
+    if (metadata == NULL)
+        return false;
+    int32_t pairs = pml_load_i32(metadata, 0);
+    const char *at = metadata + 4;
+    if (pairs > SCHEMA_METADATA_PAIRS_MAX)
+        return false;
+    for (int32_t i = 0; i < pairs; i++) {
+        int32_t key_len = pml_load_i32(at, 0);
+        if (key_len < 0)
+            return false;
+        const char *name = at + 4;
+        int32_t value_len = pml_load_i32(name + key_len, 0);
+        if (value_len < 0)
+            return false;
+        at = name + key_len + 4 + value_len;
+        if ((size_t)key_len != strlen(key) || memcmp(name, key, (size_t)key_len) != 0)
+            continue;
+        *value = at - value_len;
+        *len = (size_t)value_len;
+        return true;
+    }
+    return false;
+}
+
+enum { SCHEMA_PAIR_MAX = 4096 }; /* bytes of the one pair: short texts of our own */
+
+int pml_schema__copy_with(struct ArrowSchema *out, pml_env *env, const struct ArrowSchema *in, const char *key,
+                          const char *value, pml_error *err)
+{
+    const int32_t numbers[3] = {1, (int32_t)strlen(key), (int32_t)strlen(value)};
+    struct ArrowSchema with = *in;
+    pml_buf b;
+    int rc;
+    *out = (struct ArrowSchema){0};
+    pml_buf__init(&b, env, SCHEMA_PAIR_MAX);
+    (void)pml_buf__append(&b, numbers, 8);
+    (void)pml_buf__append_str(&b, key);
+    (void)pml_buf__append(&b, &numbers[2], 4);
+    (void)pml_buf__append_str(&b, value);
+    PML_TRY(pml_buf__check(&b, err));
+    with.metadata = (const char *)b.data;
+    PML_TRY(pml_schema__copy(out, env, &with, err));
+out:
+    pml_buf__clear(&b);
+    return rc;
+}

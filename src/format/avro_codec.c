@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "format/avro_codec.h"
+
+#include <snappy-c.h>
+#include <zlib.h>
+#include <zstd.h>
+#include <zstd_errors.h>
+
+enum {
+    CODEC_FIRST_SIZE = 128 * 1024, /* writers close blocks at about 64 KB */
+    SNAPPY_CRC_SIZE = 4
+};
+
+int pml_avro_codec__init(pml_avro_codec *c, pml_bytes name, int level, bool writing, const char *file, pml_error *err)
+{
+    static const struct {
+        const char *name;
+        pml_avro_codec_kind kind;
+    } known[] = {{"null", PML_AVRO_CODEC_NULL},
+                 {"deflate", PML_AVRO_CODEC_DEFLATE},
+                 {"snappy", PML_AVRO_CODEC_SNAPPY},
+                 {"zstandard", PML_AVRO_CODEC_ZSTANDARD}};
+    *c = (pml_avro_codec){.level = level};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (name.len == strlen(known[i].name) && memcmp(name.ptr, known[i].name, name.len) == 0)
+            c->kind = known[i].kind;
+    if (c->kind == 0)
+        return pml_error__at(
+            err, PML_E_UNSUPPORTED, PML_PLACE_FILE, file,
+            "%s needs the Avro codec %.*s; known are null, deflate, snappy and zstandard (option manifest.compression)",
+            file, (int)(name.len > 32 ? 32 : name.len), (const char *)name.ptr);
+    if (c->kind == PML_AVRO_CODEC_ZSTANDARD) {
+        c->context = writing ? (void *)ZSTD_createCCtx() : (void *)ZSTD_createDCtx();
+        if (c->context == NULL)
+            return pml_error__no_memory(err);
+    }
+    return PML_OK;
+}
+
+void pml_avro_codec__clear(pml_avro_codec *c, bool writing)
+{
+    if (writing)
+        (void)ZSTD_freeCCtx(c->context);
+    else
+        (void)ZSTD_freeDCtx(c->context);
+    *c = (pml_avro_codec){0};
+}
+
+/* ---- reading ---- */
+
+static int codec_corrupt(pml_error *err, const char *file, const char *what)
+{
+    return pml_error__at(err, PML_E_CORRUPT, PML_PLACE_FILE, file, "a block of %s cannot be decompressed: %s", file,
+                         what);
+}
+
+static int codec_too_large(pml_error *err, const char *file, size_t max)
+{
+    return pml_error__at(err, PML_E_LIMIT, PML_PLACE_FILE, file, "a block of %s decompresses to more than %zu bytes",
+                         file, max);
+}
+
+/* Room for `size` bytes, at most max, in the emptied buffer. */
+static uint8_t *codec_room(pml_buf *out, size_t size)
+{
+    pml_buf__reset(out);
+    return pml_buf__reserve(out, size);
+}
+
+/* One call into the whole destination needs no window buffer. The plain size may be missing from the frame, so the room grows
+   until it is enough: at most twice the work. */
+static int zstd_decompress(pml_avro_codec *c, pml_buf *out, pml_bytes in, size_t max, const char *file, pml_error *err)
+{
+    unsigned long long said = ZSTD_getFrameContentSize(in.ptr, in.len);
+    size_t room = out->cap > CODEC_FIRST_SIZE ? out->cap : CODEC_FIRST_SIZE;
+    if (said == ZSTD_CONTENTSIZE_ERROR)
+        return codec_corrupt(err, file, "not a zstd frame");
+    if (said != ZSTD_CONTENTSIZE_UNKNOWN && said > max)
+        return codec_too_large(err, file, max);
+    if (said != ZSTD_CONTENTSIZE_UNKNOWN && said > room)
+        room = (size_t)said;
+    for (;;) {
+        if (room > max)
+            room = max;
+        uint8_t *to = codec_room(out, room);
+        if (to == NULL)
+            return pml_buf__check(out, err);
+        size_t n = ZSTD_decompressDCtx(c->context, to, room, in.ptr, in.len);
+        if (!ZSTD_isError(n)) {
+            out->len = n;
+            return PML_OK;
+        }
+        if (ZSTD_getErrorCode(n) != ZSTD_error_dstSize_tooSmall)
+            return codec_corrupt(err, file, ZSTD_getErrorName(n));
+        if (room == max)
+            return codec_too_large(err, file, max);
+        room = room > max / 4 ? max : room * 4;
+    }
+}
+
+static int inflate_all(z_stream *z, pml_buf *out, size_t max, const char *file, pml_error *err)
+{
+    size_t room = CODEC_FIRST_SIZE;
+    int status = Z_OK;
+    while (status != Z_STREAM_END) {
+        if (out->len == max)
+            return codec_too_large(err, file, max);
+        room = room > max - out->len ? max - out->len : room;
+        uint8_t *to = pml_buf__reserve(out, room);
+        if (to == NULL)
+            return pml_buf__check(out, err);
+        z->next_out = to;
+        z->avail_out = (uInt)room;
+        status = inflate(z, Z_NO_FLUSH);
+        out->len += room - z->avail_out;
+        if (status != Z_OK && status != Z_STREAM_END)
+            return codec_corrupt(err, file, z->msg == NULL ? "deflate data ends too early" : z->msg);
+    }
+    return z->avail_in == 0 ? PML_OK : codec_corrupt(err, file, "bytes behind the deflate data");
+}
+
+static int deflate_decompress(pml_buf *out, pml_bytes in, size_t max, const char *file, pml_error *err)
+{
+    z_stream z = {0};
+    if (in.len > UINT32_MAX)
+        return codec_too_large(err, file, max);
+    if (inflateInit2(&z, -MAX_WBITS) != Z_OK)
+        return pml_error__no_memory(err);
+    z.next_in = (Bytef *)(uintptr_t)in.ptr; /* zlib only reads it */
+    z.avail_in = (uInt)in.len;
+    pml_buf__reset(out);
+    /* One byte more than allowed, so that a block of exactly max bytes reaches its end mark. */
+    int rc = inflate_all(&z, out, max + 1, file, err);
+    (void)inflateEnd(&z);
+    return rc == PML_OK && out->len > max ? codec_too_large(err, file, max) : rc;
+}
+
+static int snappy_decompress(pml_buf *out, pml_bytes in, size_t max, const char *file, pml_error *err)
+{
+    size_t size = 0;
+    if (in.len < SNAPPY_CRC_SIZE)
+        return codec_corrupt(err, file, "no room for the checksum");
+    const char *data = (const char *)in.ptr;
+    size_t len = in.len - SNAPPY_CRC_SIZE;
+    if (snappy_uncompressed_length(data, len, &size) != SNAPPY_OK)
+        return codec_corrupt(err, file, "not snappy data");
+    if (size > max)
+        return codec_too_large(err, file, max);
+    uint8_t *to = codec_room(out, size);
+    if (to == NULL)
+        return pml_buf__check(out, err);
+    if (snappy_uncompress(data, len, (char *)to, &size) != SNAPPY_OK)
+        return codec_corrupt(err, file, "not snappy data");
+    out->len = size;
+    if (crc32_z(0, to, size) != pml_be32(in.ptr + len))
+        return codec_corrupt(err, file, "the checksum is wrong");
+    return PML_OK;
+}
+
+int pml_avro_codec__decompress(pml_avro_codec *c, pml_buf *out, pml_bytes in, size_t max, const char *file,
+                               pml_error *err)
+{
+    switch (c->kind) {
+    case PML_AVRO_CODEC_NULL:
+        if (in.len > max)
+            return codec_too_large(err, file, max);
+        pml_buf__reset(out);
+        (void)pml_buf__append(out, in.ptr, in.len);
+        return pml_buf__check(out, err);
+    case PML_AVRO_CODEC_DEFLATE: return deflate_decompress(out, in, max, file, err);
+    case PML_AVRO_CODEC_SNAPPY: return snappy_decompress(out, in, max, file, err);
+    case PML_AVRO_CODEC_ZSTANDARD: return zstd_decompress(c, out, in, max, file, err);
+    }
+    return pml_error__set(err, PML_E_INTERNAL, "unknown Avro codec %d", (int)c->kind);
+}
+
+/* ---- writing ---- */
+
+static int zstd_compress(pml_avro_codec *c, pml_buf *out, pml_bytes in, pml_error *err)
+{
+    size_t room = ZSTD_compressBound(in.len);
+    uint8_t *to = pml_buf__reserve(out, room);
+    if (to == NULL)
+        return pml_buf__check(out, err);
+    size_t n = ZSTD_compressCCtx(c->context, to, room, in.ptr, in.len, c->level);
+    if (ZSTD_isError(n))
+        return ZSTD_getErrorCode(n) == ZSTD_error_memory_allocation
+                   ? pml_error__no_memory(err)
+                   : pml_error__set(err, PML_E_INTERNAL, "zstd could not compress a block: %s", ZSTD_getErrorName(n));
+    out->len += n;
+    return PML_OK;
+}
+
+static int deflate_compress(pml_buf *out, pml_bytes in, pml_error *err)
+{
+    z_stream z = {0};
+    if (in.len > UINT32_MAX / 2)
+        return pml_error__set(err, PML_E_LIMIT, "a block of %zu bytes is too large for deflate", in.len);
+    if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+        return pml_error__no_memory(err);
+    size_t room = deflateBound(&z, (uLong)in.len);
+    uint8_t *to = pml_buf__reserve(out, room);
+    z.next_in = (Bytef *)(uintptr_t)in.ptr;
+    z.avail_in = (uInt)in.len;
+    z.next_out = to;
+    z.avail_out = (uInt)room;
+    int status = to == NULL ? Z_OK : deflate(&z, Z_FINISH);
+    if (to != NULL)
+        out->len += room - z.avail_out;
+    (void)deflateEnd(&z);
+    PML_RETURN_IF(pml_buf__check(out, err));
+    return status == Z_STREAM_END ? PML_OK
+                                  : pml_error__set(err, PML_E_INTERNAL, "deflate did not finish a block: %d", status);
+}
+
+static int snappy_pack(pml_buf *out, pml_bytes in, pml_error *err)
+{
+    size_t n = snappy_max_compressed_length(in.len);
+    uint8_t *to = pml_buf__reserve(out, n + SNAPPY_CRC_SIZE);
+    if (to == NULL)
+        return pml_buf__check(out, err);
+    if (snappy_compress((const char *)in.ptr, in.len, (char *)to, &n) != SNAPPY_OK)
+        return pml_error__set(err, PML_E_INTERNAL, "snappy could not compress a block");
+    pml_put_be32(to + n, (uint32_t)crc32_z(0, in.ptr, in.len));
+    out->len += n + SNAPPY_CRC_SIZE;
+    return PML_OK;
+}
+
+int pml_avro_codec__compress(pml_avro_codec *c, pml_buf *out, pml_bytes in, pml_error *err)
+{
+    switch (c->kind) {
+    case PML_AVRO_CODEC_NULL: (void)pml_buf__append(out, in.ptr, in.len); return pml_buf__check(out, err);
+    case PML_AVRO_CODEC_DEFLATE: return deflate_compress(out, in, err);
+    case PML_AVRO_CODEC_SNAPPY: return snappy_pack(out, in, err);
+    case PML_AVRO_CODEC_ZSTANDARD: return zstd_compress(c, out, in, err);
+    }
+    return pml_error__set(err, PML_E_INTERNAL, "unknown Avro codec %d", (int)c->kind);
+}

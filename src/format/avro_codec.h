@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The block codecs of Avro files. The only place that calls zlib, snappy and zstd for them. */
+#ifndef PML_FORMAT_AVRO_CODEC_H
+#define PML_FORMAT_AVRO_CODEC_H
+
+#include "util/buf.h"
+#include "util/bytes.h"
+
+typedef enum pml_avro_codec_kind {
+    PML_AVRO_CODEC_NULL = 1,
+    PML_AVRO_CODEC_DEFLATE,  /* raw deflate, no zlib header */
+    PML_AVRO_CODEC_SNAPPY,   /* raw snappy and the CRC-32 of the plain bytes, big-endian */
+    PML_AVRO_CODEC_ZSTANDARD /* zstd frames */
+} pml_avro_codec_kind;
+
+typedef struct pml_avro_codec {
+    pml_avro_codec_kind kind;
+    int level;     /* ZSTANDARD, writing */
+    void *context; /* zstd's, made on first use; another one for each direction */
+} pml_avro_codec;
+
+/* PML_E_UNSUPPORTED for a name we do not know. file is for messages. */
+int pml_avro_codec__init(pml_avro_codec *c, pml_bytes name, int level, bool writing, const char *file, pml_error *err);
+void pml_avro_codec__clear(pml_avro_codec *c, bool writing);
+/* Replaces the content of out by the plain form of in. More than max bytes: PML_E_LIMIT. */
+int pml_avro_codec__decompress(pml_avro_codec *c, pml_buf *out, pml_bytes in, size_t max, const char *file,
+                               pml_error *err);
+/* Appends the packed form of in to out. */
+int pml_avro_codec__compress(pml_avro_codec *c, pml_buf *out, pml_bytes in, pml_error *err);
+
+#endif

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What this version refuses, and in which words. */
+#include <stdio.h>
+#include <string.h>
+
+#include "meta/option_values.h"
+#include "util/number.h"
+
+const char *pml_option_source__get(const pml_option_source *s, const char *key)
+{
+    for (size_t i = s->n_overrides; i-- > 0;)
+        if (strcmp(s->overrides[i].key, key) == 0)
+            return s->overrides[i].value;
+    return pml_table_schema__option(s->schema, key);
+}
+
+int pml_option_source__fail(const pml_option_source *s, int code, const char *key, const char *value, const char *what)
+{
+    return pml_error__at(s->err, code, PML_PLACE_OPTION, s->where, "option %.80s of %.120s is '%.80s': %s", key,
+                         s->where, value, what);
+}
+
+static int refuse_option(const pml_option_source *s, const pml_option_rule *rule, const char *key, const char *value)
+{
+    char feature[96], lower[64];
+    const char *colon = strstr(rule->needs, "%s");
+    size_t i;
+    for (i = 0; value[i] != '\0' && i + 1 < sizeof lower; i++)
+        lower[i] = value[i] >= 'A' && value[i] <= 'Z' ? (char)(value[i] + 32) : value[i];
+    lower[i] = '\0';
+    int head = colon == NULL ? (int)strlen(rule->needs) : (int)(colon - rule->needs);
+    (void)snprintf(feature, sizeof feature, "%.*s%s", head, rule->needs, colon == NULL ? "" : lower);
+    return pml_error__at(s->err, PML_E_UNSUPPORTED, PML_PLACE_OPTION, s->where,
+                         "needs %s: option %.60s of %.100s is '%.60s'; %s, which this version does not %s", feature,
+                         key, s->where, value, rule->reason,
+                         rule->treatment == PML_OPTION_REFUSED ? "support" : "write");
+}
+
+static int refuse_one(const pml_option_source *s, const char *key)
+{
+    const pml_option_rule *rule = pml_option_rule__find(key);
+    bool refused = rule != NULL && (rule->treatment == PML_OPTION_REFUSED ||
+                                    (rule->treatment == PML_OPTION_REFUSED_WRITE && s->for_write));
+    const char *value = refused ? pml_option_source__get(s, key) : NULL;
+    if (value == NULL || pml_option__is_one_of(rule->values, value))
+        return PML_OK;
+    PML_RETURN_IF(pml_option__check_value(rule, key, value, s->where, s->err));
+    return refuse_option(s, rule, key, value);
+}
+
+int pml_option_source__refuse(const pml_option_source *s)
+{
+    for (size_t i = 0; i < s->schema->n_options; i++)
+        PML_RETURN_IF(refuse_one(s, s->schema->options[i].key));
+    for (size_t i = 0; i < s->n_overrides; i++)
+        PML_RETURN_IF(refuse_one(s, s->overrides[i].key));
+    return PML_OK;
+}
+
+static int refuse_primary_key(const pml_option_source *s)
+{
+    const char *engine = pml_option_source__get(s, "merge-engine");
+    if (s->schema->n_primary_keys == 0)
+        return PML_OK;
+    return pml_error__at(
+        s->err, PML_E_UNSUPPORTED, PML_PLACE_SCHEMA, s->where,
+        "needs primary-key, merge-engine:%.40s: %.120s has a primary key, this version reads append tables only",
+        engine == NULL ? "deduplicate" : engine, s->where);
+}
+
+static int refuse_bucket(const pml_option_source *s)
+{
+    const char *text = pml_option_source__get(s, "bucket");
+    if (text == NULL || strcmp(text, "-2") != 0)
+        return PML_OK;
+    return pml_error__at(s->err, PML_E_UNSUPPORTED, PML_PLACE_OPTION, s->where,
+                         "needs bucket:postpone: option bucket of %.120s is '-2', which this version does not support",
+                         s->where);
+}
+
+/* The first of the types we do not read, anywhere in a type. Depth is bounded by the parser. */
+static const char *refused_type(const pml_type *t)
+{
+    if (t->kind == PML_TYPE_VARIANT)
+        return "variant";
+    if (t->kind == PML_TYPE_VECTOR)
+        return "vector";
+    if (t->kind == PML_TYPE_BLOB)
+        return "blob";
+    for (size_t i = 0; i < t->n_children; i++) {
+        const char *found = refused_type(&t->children[i].type);
+        if (found != NULL)
+            return found;
+    }
+    return NULL;
+}
+
+static int refuse_types(const pml_option_source *s)
+{
+    for (size_t i = 0; i < s->schema->n_fields; i++) {
+        const char *type = refused_type(&s->schema->fields[i].type);
+        if (type != NULL)
+            return pml_error__at(s->err, PML_E_UNSUPPORTED, PML_PLACE_SCHEMA, s->where,
+                                 "needs type:%s: column '%.80s' of %.120s has a type that this version does not read",
+                                 type, s->schema->fields[i].name, s->where);
+    }
+    return PML_OK;
+}
+
+/*
+ * The directory of a partition is made from its value and never parsed back, so reading is right for any type. For writing the
+ * text must be Java's: that of floating-point numbers follows rules of Java's own, that of a binary is the identity of a Java
+ * object, that of a local-zoned timestamp depends on the zone of the process.
+ */
+static int refuse_partition_types(const pml_option_source *s)
+{
+    for (size_t i = 0; i < s->schema->n_partition_keys; i++) {
+        const pml_field *f = &s->schema->fields[s->schema->partition_index[i]];
+        switch (f->type.kind) {
+        case PML_TYPE_FLOAT:
+        case PML_TYPE_DOUBLE:
+        case PML_TYPE_BINARY:
+        case PML_TYPE_VARBINARY:
+        case PML_TYPE_TIMESTAMP_LTZ:
+            return pml_error__at(
+                s->err, PML_E_UNSUPPORTED, PML_PLACE_SCHEMA, s->where,
+                "needs partition-type:%s: partition column '%.80s' of %.120s has a type whose directory names "
+                "this version does not write",
+                f->type.kind == PML_TYPE_TIMESTAMP_LTZ ? "TIMESTAMP_LTZ" : pml_type__word(f->type.kind), f->name,
+                s->where);
+        default: break;
+        }
+    }
+    return PML_OK;
+}
+
+int pml_table_options__check_supported(const pml_table_schema *s, const pml_option *overrides, size_t n, bool for_write,
+                                       const char *where, pml_error *err)
+{
+    const pml_option_source src = {s, overrides, n, for_write, where, err};
+    PML_RETURN_IF(refuse_primary_key(&src));
+    PML_RETURN_IF(refuse_bucket(&src));
+    PML_RETURN_IF(pml_option_source__refuse(&src));
+    PML_RETURN_IF(refuse_types(&src));
+    return for_write ? refuse_partition_types(&src) : PML_OK;
+}

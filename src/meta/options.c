@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "meta/options.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "meta/option_values.h"
+#include "util/number.h"
+
+/* ---- which member takes which option ---- */
+
+typedef enum bind_kind { BIND_INT32, BIND_INT64, BIND_BOOL, BIND_STRING, BIND_INDEX } bind_kind;
+
+typedef struct binding {
+    const char *key;
+    bind_kind kind; /* INDEX: position of the value in the rule's list, into an int or enum */
+    size_t at;
+    int64_t first; /* smallest number allowed */
+} binding;
+
+#define AT(member) offsetof(pml_table_options, member)
+
+static const binding bindings[] = {
+    {"bucket", BIND_INT32, AT(bucket), INT32_MIN},
+    {"bucket-append-ordered", BIND_BOOL, AT(append_ordered), 0},
+    {"write-only", BIND_BOOL, AT(write_only), 0},
+    {"file.compression.zstd-level", BIND_INT32, AT(zstd_level), INT32_MIN},
+    {"parquet.compression.codec.zstd.level", BIND_INT32, AT(zstd_level), INT32_MIN},
+    {"target-file-size", BIND_INT64, AT(target_file_size), 1},
+    {"target-file-row-num", BIND_INT64, AT(target_file_rows), 1},
+    {"file.block-size", BIND_INT64, AT(file_block_size), 1},
+    {"parquet.block.size", BIND_INT64, AT(file_block_size), 1},
+    {"parquet.page.size", BIND_INT64, AT(parquet_page_size), 1},
+    {"read.batch-size", BIND_INT64, AT(read_batch_rows), 1},
+    {"parquet.enable.dictionary", BIND_BOOL, AT(parquet_dictionary), 0},
+    {"data-file.prefix", BIND_STRING, AT(data_file_prefix), 0},
+    {"data-file.path-directory", BIND_STRING, AT(data_path_directory), 0},
+    {"file.suffix.include.compression", BIND_BOOL, AT(suffix_include_compression), 0},
+    {"manifest.target-file-size", BIND_INT64, AT(manifest_target_size), 1},
+    {"manifest.full-compaction-threshold-size", BIND_INT64, AT(manifest_full_threshold), 0},
+    {"manifest.merge-min-count", BIND_INT32, AT(manifest_merge_min_count), 0},
+    {"metadata.stats-dense-store", BIND_BOOL, AT(stats_dense), 0},
+    {"metadata.stats-mode", BIND_STRING, AT(stats_mode), 0},
+    {"metadata.stats-keep-first-n-columns", BIND_INT32, AT(stats_keep_first), INT32_MIN},
+    {"partition.default-name", BIND_STRING, AT(partition_default_name), 0},
+    {"partition.legacy-name", BIND_BOOL, AT(partition_legacy_name), 0},
+    {"commit.max-retries", BIND_INT32, AT(commit_max_retries), 0},
+    {"commit.timeout", BIND_INT64, AT(commit_timeout_ms), 0},
+    {"commit.min-retry-wait", BIND_INT64, AT(commit_min_wait_ms), 0},
+    {"commit.max-retry-wait", BIND_INT64, AT(commit_max_wait_ms), 0},
+    {"commit.force-create-snapshot", BIND_BOOL, AT(commit_force_create), 0},
+    {"snapshot.ignore-empty-commit", BIND_BOOL, AT(ignore_empty_commit), 0},
+    {"dynamic-partition-overwrite", BIND_BOOL, AT(dynamic_partition_overwrite), 0},
+    {"source.split.target-size", BIND_INT64, AT(split_target_size), 1},
+    {"source.split.open-file-cost", BIND_INT64, AT(split_open_cost), 1},
+    {"branch", BIND_STRING, AT(branch), 0},
+    {"scan.snapshot-id", BIND_INT64, AT(scan_snapshot_id), 1},
+    {"realtime.enabled", BIND_BOOL, AT(realtime_enabled), 0},
+    {"realtime.store", BIND_STRING, AT(rt_store), 0},
+    {"realtime.validate-input", BIND_INDEX, AT(rt_validate_input), 0},
+    {"realtime.append.accept-update-after", BIND_BOOL, AT(rt_accept_update_after), 0},
+    {"realtime.verify.commit", BIND_INDEX, AT(rt_verify_commit), 0},
+    {"realtime.verify.order", BIND_BOOL, AT(rt_verify_order), 0},
+    {"realtime.auto-advance", BIND_BOOL, AT(rt_auto_advance), 0},
+    {"realtime.foreign-overwrite", BIND_INDEX, AT(rt_foreign_overwrite), 0},
+    {"realtime.progress.max-walk", BIND_INT32, AT(rt_progress_max_walk), 1},
+    {"realtime.plan.retries", BIND_INT32, AT(rt_plan_retries), 0},
+};
+
+_Static_assert(sizeof((pml_table_options *)0)->rt_verify_commit == sizeof(int32_t), "BIND_INDEX stores 32 bits");
+
+static int32_t index_of(const char *values, const char *value)
+{
+    int32_t i = 0;
+    size_t n = strlen(value);
+    for (const char *p = values; *p != '\0'; i++) {
+        size_t len = strcspn(p, "|");
+        if (len == n && strncasecmp(p, value, n) == 0)
+            return i;
+        p += len + (p[len] == '|');
+    }
+    return 0; /* the value has been checked before */
+}
+
+/* The number a checked text stands for. */
+static int64_t number_of(const pml_option_rule *rule, const char *text)
+{
+    int64_t v = 0;
+    size_t n = strlen(text);
+    if (rule->kind == PML_OPTION_SIZE)
+        (void)pml_number__size(&v, text, n);
+    else if (rule->kind == PML_OPTION_DURATION)
+        (void)pml_number__duration_ms(&v, text, n);
+    else
+        (void)pml_number__int64(&v, text, n);
+    return v;
+}
+
+static void store(pml_table_options *out, const binding *b, const pml_option_rule *rule, const char *text)
+{
+    char *to = (char *)out + b->at;
+    int64_t v;
+    int32_t v32;
+    bool flag = false;
+    switch (b->kind) {
+    case BIND_INT32:
+        v32 = text == NULL ? -1 : (int32_t)number_of(rule, text);
+        memcpy(to, &v32, sizeof v32);
+        return;
+    case BIND_INT64:
+        v = text == NULL ? -1 : number_of(rule, text);
+        memcpy(to, &v, sizeof v);
+        return;
+    case BIND_BOOL:
+        if (text != NULL)
+            (void)pml_number__bool(&flag, text, strlen(text));
+        memcpy(to, &flag, sizeof flag);
+        return;
+    case BIND_INDEX:
+        v32 = text == NULL ? 0 : index_of(rule->values, text);
+        memcpy(to, &v32, sizeof v32);
+        return;
+    case BIND_STRING: memcpy(to, &text, sizeof text); return;
+    }
+}
+
+/* A value that only writing needs does not stop a reader. */
+static bool is_looked_at(const pml_option_source *s, const pml_option_rule *rule)
+{
+    return rule->treatment != PML_OPTION_WRITE_ONLY || s->for_write;
+}
+
+static int bind(pml_table_options *out, const pml_option_source *s, const binding *b)
+{
+    const pml_option_rule *rule = pml_option_rule__find(b->key);
+    const char *text = pml_option_source__get(s, b->key);
+    if (text != NULL && !is_looked_at(s, rule))
+        text = NULL;
+    if (text == NULL) {
+        bool shared =
+            strncmp(b->key, "parquet.", 8) == 0 && rule->fallback == NULL; /* overrides an earlier row of the table */
+        if (!shared)
+            store(out, b, rule, rule->fallback);
+        return PML_OK;
+    }
+    PML_RETURN_IF(pml_option__check_value(rule, b->key, text, s->where, s->err));
+    bool is_number = b->kind == BIND_INT32 || b->kind == BIND_INT64;
+    if (is_number && number_of(rule, text) < b->first)
+        return pml_option_source__fail(s, PML_E_INVAL, b->key, text, "is too small");
+    store(out, b, rule, text);
+    return PML_OK;
+}
+
+/* ---- members with a rule of their own ---- */
+
+typedef struct name_pair {
+    const char *option, *name;
+} name_pair;
+
+static const char *translate(const name_pair *pairs, size_t n, const char *text)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcasecmp(pairs[i].option, text) == 0)
+            return pairs[i].name;
+    return pairs[0].name;
+}
+
+static int bind_codecs(pml_table_options *out, const pml_option_source *s)
+{
+    static const name_pair data[] = {{"zstd", "zstd"},       {"none", "none"},    {"uncompressed", "none"},
+                                     {"snappy", "snappy"},   {"gzip", "gzip"},    {"lz4", "lz4"},
+                                     {"lz4_raw", "lz4_raw"}, {"brotli", "brotli"}};
+    static const name_pair manifest[] = {{"zstd", "zstandard"},  {"zstandard", "zstandard"}, {"snappy", "snappy"},
+                                         {"deflate", "deflate"}, {"null", "null"},           {"none", "null"}};
+    static const char *const keys[] = {"file.compression", "parquet.compression", "manifest.compression"};
+    const char *texts[3];
+    for (size_t i = 0; i < 3; i++) {
+        texts[i] = s->for_write ? pml_option_source__get(s, keys[i]) : NULL;
+        if (texts[i] != NULL)
+            PML_RETURN_IF(pml_option__check_value(pml_option_rule__find(keys[i]), keys[i], texts[i], s->where, s->err));
+    }
+    const char *data_text = texts[1] != NULL ? texts[1] : texts[0] != NULL ? texts[0] : "zstd";
+    out->file_compression = translate(data, sizeof data / sizeof data[0], data_text);
+    out->manifest_compression =
+        translate(manifest, sizeof manifest / sizeof manifest[0], texts[2] == NULL ? "zstd" : texts[2]);
+    out->file_format = "parquet"; /* all others have been refused */
+    return PML_OK;
+}
+
+static int bind_special(pml_table_options *out, const pml_option_source *s)
+{
+    const char *function = pml_option_source__get(s, "bucket-function.type");
+    const char *mode = pml_option_source__get(s, "realtime.offset-mode");
+    const char *scan = pml_option_source__get(s, "scan.mode");
+    char text[16];
+    if (function != NULL && strcasecmp(function, "mod") == 0)
+        out->bucket_function = PML_BUCKET_FUNCTION_MOD;
+    (void)snprintf(text, sizeof text, "%d", out->bucket);
+    if (out->bucket != -1 && out->bucket < 1)
+        return pml_option_source__fail(s, PML_E_INVAL, "bucket", text, "must be -1 or a positive number");
+    if (mode != NULL)
+        PML_RETURN_IF(pml_option__check_value(pml_option_rule__find("realtime.offset-mode"), "realtime.offset-mode",
+                                              mode, s->where, s->err));
+    out->rt_offset_external = mode != NULL && strcasecmp(mode, "external") == 0;
+    if (pml_option_source__get(s, "realtime.verify.order") == NULL)
+        out->rt_verify_order = strcmp(out->rt_store, "memory") != 0 && strcmp(out->rt_store, "wal") != 0;
+    bool by_id = scan != NULL && pml_option__is_one_of("from-snapshot|from-snapshot-full", scan);
+    if (by_id && out->scan_snapshot_id == -1)
+        return pml_option_source__fail(s, PML_E_INVAL, "scan.mode", scan, "needs scan.snapshot-id");
+    if (scan != NULL && out->scan_snapshot_id != -1 && !by_id && strcasecmp(scan, "default") != 0)
+        return pml_option_source__fail(s, PML_E_INVAL, "scan.mode", scan, "contradicts scan.snapshot-id");
+    return PML_OK;
+}
+
+/* Parts of paths: a table that we did not make must not lead out of its own directory. */
+static bool stays_inside(const char *path)
+{
+    if (path[0] == '/' || path[0] == '\0')
+        return false;
+    for (const char *p = path; p != NULL; p = strchr(p, '/') == NULL ? NULL : strchr(p, '/') + 1)
+        if (p[0] == '.' && (p[1] == '/' || p[1] == '\0' || (p[1] == '.' && (p[2] == '/' || p[2] == '\0'))))
+            return false;
+    return true;
+}
+
+static int check_paths(const pml_table_options *o, const pml_option_source *s)
+{
+    if (s->for_write && strchr(o->data_file_prefix, '/') != NULL)
+        return pml_option_source__fail(s, PML_E_INVAL, "data-file.prefix", o->data_file_prefix, "must not contain '/'");
+    if (o->data_path_directory != NULL && !stays_inside(o->data_path_directory))
+        return pml_option_source__fail(s, PML_E_INVAL, "data-file.path-directory", o->data_path_directory,
+                                       "must be a relative path below the table");
+    if (strchr(o->branch, '/') != NULL || !stays_inside(o->branch))
+        return pml_option_source__fail(s, PML_E_INVAL, "branch", o->branch, "not the name of a branch");
+    return PML_OK;
+}
+
+int pml_table_options__parse(pml_table_options *out, const pml_table_schema *s, const pml_option *overrides, size_t n,
+                             bool for_write, const char *where, pml_error *err)
+{
+    const pml_option_source src = {s, overrides, n, for_write, where, err};
+    pml_table_options o = {0};
+    pml_stats_mode mode;
+    *out = (pml_table_options){0};
+    PML_RETURN_IF(pml_option_source__refuse(&src));
+    for (size_t i = 0; i < sizeof bindings / sizeof bindings[0]; i++)
+        PML_RETURN_IF(bind(&o, &src, &bindings[i]));
+    PML_RETURN_IF(bind_codecs(&o, &src));
+    PML_RETURN_IF(bind_special(&o, &src));
+    PML_RETURN_IF(check_paths(&o, &src));
+    for (size_t i = 0; for_write && i < s->n_fields; i++)
+        PML_RETURN_IF(pml_table_options__stats_mode(&mode, s, &o, i, err));
+    *out = o;
+    return PML_OK;
+}
+
+/* ---- statistics ---- */
+
+static bool parse_stats_mode(pml_stats_mode *out, const char *text)
+{
+    static const struct {
+        const char *word;
+        pml_stats_mode_kind kind;
+    } words[] = {{"none", PML_STATS_NONE}, {"counts", PML_STATS_COUNTS}, {"full", PML_STATS_FULL}};
+    size_t n = strlen(text);
+    int64_t length;
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strcasecmp(words[i].word, text) == 0) {
+            *out = (pml_stats_mode){words[i].kind, 0};
+            return true;
+        }
+    if (n < 11 || strncasecmp(text, "truncate(", 9) != 0 || text[n - 1] != ')')
+        return false;
+    if (!pml_number__int64(&length, text + 9, n - 10) || length < 1 || length > INT32_MAX)
+        return false;
+    *out = (pml_stats_mode){PML_STATS_TRUNCATE, (int32_t)length};
+    return true;
+}
+
+/* fields.<c>.stats-mode without building the key. */
+static const char *column_stats_mode(const pml_table_schema *s, const char *column)
+{
+    static const char head[] = "fields.", tail[] = ".stats-mode";
+    size_t n = strlen(column);
+    for (size_t i = 0; i < s->n_options; i++) {
+        const char *key = s->options[i].key;
+        if (strncmp(key, head, sizeof head - 1) == 0 && strncmp(key + sizeof head - 1, column, n) == 0 &&
+            strcmp(key + sizeof head - 1 + n, tail) == 0)
+            return s->options[i].value;
+    }
+    return NULL;
+}
+
+int pml_table_options__stats_mode(pml_stats_mode *out, const pml_table_schema *s, const pml_table_options *o,
+                                  size_t column, pml_error *err)
+{
+    const char *name = s->fields[column].name;
+    const char *text = column_stats_mode(s, name);
+    bool own = text != NULL;
+    *out = (pml_stats_mode){PML_STATS_NONE, 0};
+    if (!own && o->stats_keep_first >= 0 && column >= (size_t)o->stats_keep_first)
+        return PML_OK;
+    text = own ? text : o->stats_mode;
+    if (parse_stats_mode(out, text))
+        return PML_OK;
+    return pml_error__set(err, PML_E_INVAL, "option %s%.80s%s is '%.80s', expected none, counts, full or truncate(n)",
+                          own ? "fields." : "metadata.stats-mode", own ? name : "", own ? ".stats-mode" : "", text);
+}

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table, in the order of Java's CoreOptions where it has one. Exact keys come before patterns: the first match counts. */
+#include "meta/options_table.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "util/error.h"
+#include "util/number.h"
+
+#define HONOURED(key, kind, fallback, values) {key, PML_OPTION_##kind, fallback, PML_OPTION_HONOURED, values, NULL, NULL}
+#define WRITING(key, kind, fallback, values) {key, PML_OPTION_##kind, fallback, PML_OPTION_WRITE_ONLY, values, NULL, NULL}
+#define IGNORED(key, kind, fallback, reason) {key, PML_OPTION_##kind, fallback, PML_OPTION_IGNORED, NULL, NULL, reason}
+#define REFUSED(key, kind, fallback, harmless, needs, reason) \
+    {key, PML_OPTION_##kind, fallback, PML_OPTION_REFUSED, harmless, needs, reason}
+#define REFUSED_WRITE(key, kind, fallback, harmless, needs, reason) \
+    {key, PML_OPTION_##kind, fallback, PML_OPTION_REFUSED_WRITE, harmless, needs, reason}
+
+#define ONLY_KEYS "only tables with a primary key look at it, and those are refused"
+#define NO_COMPACTION "we compact nothing"
+#define NO_EXPIRY "our commits expire nothing; whoever maintains the table does"
+#define STREAMING "only streaming reads look at it"
+#define TUNING "speed and memory of Java only"
+#define ENGINE "for engines and catalogs around the table; nothing in its files"
+#define NO_INDEX "our files get no file index, which readers take as: keep the file"
+
+const pml_option_rule pml_option_rules[] = {
+    /* what the table is */
+    REFUSED("type", STRING, "table", "table", "table-type:%s", "other kinds have no snapshots of this form"),
+    HONOURED("bucket", INT, "-1", NULL),
+    HONOURED("bucket-key", STRING, NULL, NULL),
+    REFUSED("bucket-function.type", STRING, "default", "default|mod", "bucket-function:%s",
+            "rows would go to other buckets"),
+    HONOURED("bucket-append-ordered", BOOL, "true", NULL),
+    IGNORED("primary-key", STRING, NULL, "taken out when a table is made"),
+    IGNORED("partition", STRING, NULL, "taken out when a table is made"),
+    IGNORED("primary-key.nullable", BOOL, "false", ONLY_KEYS),
+    IGNORED("path", STRING, NULL, "the table is where it was opened"),
+    HONOURED("branch", STRING, "main", NULL),
+    IGNORED("auto-create", BOOL, "false", ENGINE),
+    REFUSED("chain-table.enabled", BOOL, "false", "false", "chain-table", "reads combine several branches"),
+    IGNORED("chain-table.*", STRING, NULL, "has no effect without chain-table.enabled"),
+    REFUSED("query-auth.enabled", BOOL, "false", "false", "query-auth", "a catalog must filter rows and columns"),
+    /* data files */
+    REFUSED("file.format", STRING, "parquet", "parquet", "format:%s", "the data files are not Parquet"),
+    IGNORED("file.format.per.level", STRING, NULL, ONLY_KEYS),
+    WRITING("file.compression", ENUM, "zstd", "none|uncompressed|snappy|gzip|lz4|lz4_raw|zstd|brotli"),
+    IGNORED("file.compression.per.level", STRING, NULL, ONLY_KEYS),
+    WRITING("file.compression.zstd-level", INT, "1", NULL),
+    WRITING("file.block-size", SIZE, "128 mb", NULL),
+    WRITING("file.suffix.include.compression", BOOL, "false", NULL),
+    WRITING("data-file.prefix", STRING, "data-", NULL),
+    HONOURED("data-file.path-directory", STRING, NULL, NULL),
+    REFUSED_WRITE("data-file.external-paths", STRING, NULL, "", "external-paths", "files would have to go elsewhere"),
+    IGNORED("data-file.external-paths.*", STRING, NULL, "has no effect without data-file.external-paths"),
+    IGNORED("data-file.thin-mode", BOOL, "false", ONLY_KEYS),
+    IGNORED("changelog-file.*", STRING, NULL, ONLY_KEYS),
+    WRITING("target-file-size", SIZE, "256 mb", NULL),
+    WRITING("target-file-row-num", LONG, "9223372036854775807", NULL),
+    WRITING("parquet.compression", ENUM, NULL, "none|uncompressed|snappy|gzip|lz4|lz4_raw|zstd|brotli"),
+    WRITING("parquet.compression.codec.zstd.level", INT, NULL, NULL),
+    WRITING("parquet.block.size", LONG, NULL, NULL),
+    WRITING("parquet.page.size", LONG, "1048576", NULL),
+    WRITING("parquet.enable.dictionary", BOOL, "true", NULL),
+    IGNORED("parquet.*", STRING, NULL, "shapes what Java writes; every reader takes either"),
+    IGNORED("orc.*", STRING, NULL, "no ORC files"),
+    IGNORED("avro.*", STRING, NULL, "no Avro data files"),
+    IGNORED("csv.*", STRING, NULL, "no CSV data files"),
+    IGNORED("json.*", STRING, NULL, "no JSON data files"),
+    HONOURED("read.batch-size", INT, "1024", NULL),
+    IGNORED("write.batch-*", STRING, NULL, TUNING),
+    IGNORED("file-index.*", STRING, NULL, NO_INDEX),
+    IGNORED("variant.*", STRING, NULL, "only VARIANT columns, which are refused"),
+    IGNORED("blob*", STRING, NULL, "only BLOB columns, which are refused"),
+    IGNORED("vector*", STRING, NULL, "only VECTOR columns, which are refused"),
+    /* metadata */
+    REFUSED("manifest.format", STRING, "avro", "avro", "manifest-format:%s", "the manifests are not Avro"),
+    WRITING("manifest.compression", ENUM, "zstd", "zstd|zstandard|snappy|deflate|null|none"),
+    WRITING("manifest.target-file-size", SIZE, "8 mb", NULL),
+    WRITING("manifest.full-compaction-threshold-size", SIZE, "16 mb", NULL),
+    WRITING("manifest.merge-min-count", INT, "30", NULL),
+    IGNORED("manifest.delete-file-drop-stats", BOOL, "false",
+            "our DELETE entries keep their statistics, which harms nobody"),
+    IGNORED("manifest*", STRING, NULL, TUNING),
+    WRITING("metadata.stats-mode", STRING, "truncate(16)", NULL),
+    IGNORED("metadata.stats-mode.per.level", STRING, NULL, ONLY_KEYS),
+    WRITING("metadata.stats-dense-store", BOOL, "true", NULL),
+    WRITING("metadata.stats-keep-first-n-columns", INT, "-1", NULL),
+    WRITING("fields.*.stats-mode", STRING, NULL, NULL),
+    IGNORED("fields.*", STRING, NULL, ONLY_KEYS),
+    HONOURED("partition.default-name", STRING, "__DEFAULT_PARTITION__", NULL),
+    HONOURED("partition.legacy-name", BOOL, "true", NULL),
+    REFUSED("row-tracking.enabled", BOOL, "false", "false", "row-tracking", "rows have ids that commits must hand out"),
+    IGNORED("row-tracking.*", STRING, NULL, "has no effect without row-tracking.enabled"),
+    REFUSED("data-evolution.enabled", BOOL, "false", "false", "data-evolution",
+            "columns of one row lie in several files"),
+    IGNORED("global-index.*", STRING, NULL, "only data evolution, which is refused"),
+    REFUSED("deletion-vectors.enabled", BOOL, "false", "false", "deletion-vectors", "rows of a file may be deleted"),
+    IGNORED("deletion-vector*", STRING, NULL, "has no effect without deletion-vectors.enabled"),
+    IGNORED("index-file-in-data-file-dir", BOOL, "false", "only index files, which append tables do not have"),
+    REFUSED("pk-clustering-override", BOOL, "false", "false", "pk-clustering-override", "files are not sorted by key"),
+    IGNORED("clustering.*", STRING, NULL, "our files are not clustered; a later compaction clusters them"),
+    /* writing and commit */
+    WRITING("write-only", BOOL, "false", NULL),
+    IGNORED("write-buffer*", STRING, NULL, TUNING),
+    IGNORED("write-max-writers-to-spill", INT, "10", TUNING),
+    WRITING("commit.timeout", DURATION, NULL, NULL),
+    WRITING("commit.max-retries", INT, "10", NULL),
+    WRITING("commit.min-retry-wait", DURATION, "10 ms", NULL),
+    WRITING("commit.max-retry-wait", DURATION, "10 s", NULL),
+    WRITING("commit.force-create-snapshot", BOOL, "false", NULL),
+    WRITING("snapshot.ignore-empty-commit", BOOL, "true", NULL),
+    REFUSED_WRITE("commit.strict-mode.last-safe-snapshot", LONG, NULL, "", "commit.strict-mode",
+                  "a commit would have to check more"),
+    IGNORED("commit.force-compact", BOOL, "false", NO_COMPACTION),
+    IGNORED("commit.discard-duplicate-files", BOOL, "false", "our file names are never used twice"),
+    IGNORED("commit.user-prefix", STRING, NULL, "the caller names the commit user"),
+    IGNORED("commit.callback*", STRING, NULL, "Java classes"),
+    IGNORED("tag.*", STRING, NULL, "our commits make no tags"),
+    IGNORED("visibility-callback.*", STRING, NULL, "Java classes"),
+    WRITING("dynamic-partition-overwrite", BOOL, "true", NULL),
+    IGNORED("overwrite-upgrade", BOOL, "true", ONLY_KEYS),
+    IGNORED("snapshot.*", STRING, NULL, NO_EXPIRY),
+    IGNORED("changelog.*", STRING, NULL, NO_EXPIRY),
+    IGNORED("partition.*", STRING, NULL, NO_EXPIRY),
+    IGNORED("record-level.*", STRING, NULL, "records expire in compactions only, also in Java"),
+    IGNORED("compaction.*", STRING, NULL, NO_COMPACTION),
+    IGNORED("full-compaction.*", STRING, NULL, NO_COMPACTION),
+    IGNORED("num-*", STRING, NULL, NO_COMPACTION),
+    IGNORED("sort-compaction.*", STRING, NULL, NO_COMPACTION),
+    /* primary keys */
+    IGNORED("merge-engine", STRING, "deduplicate", ONLY_KEYS),
+    IGNORED("changelog-producer*", STRING, NULL, ONLY_KEYS),
+    IGNORED("sequence.*", STRING, NULL, ONLY_KEYS),
+    IGNORED("rowkind.field", STRING, NULL, ONLY_KEYS),
+    IGNORED("ignore-*", STRING, NULL, ONLY_KEYS),
+    IGNORED("aggregation.*", STRING, NULL, ONLY_KEYS),
+    IGNORED("partial-update.*", STRING, NULL, ONLY_KEYS),
+    IGNORED("dynamic-bucket.*", STRING, NULL, ONLY_KEYS),
+    IGNORED("cross-partition-upsert.*", STRING, NULL, ONLY_KEYS),
+    IGNORED("postpone.*", STRING, NULL, ONLY_KEYS),
+    IGNORED("lookup*", STRING, NULL, ONLY_KEYS),
+    IGNORED("force-lookup", BOOL, "false", ONLY_KEYS),
+    IGNORED("upsert-key", STRING, NULL, ENGINE),
+    /* reading */
+    HONOURED("source.split.target-size", SIZE, "128 mb", NULL),
+    HONOURED("source.split.open-file-cost", SIZE, "4 mb", NULL),
+    HONOURED("scan.snapshot-id", LONG, NULL, NULL),
+    REFUSED("scan.mode", STRING, "default",
+            "default|latest-full|full|latest|from-snapshot|from-snapshot-full", "scan.mode:%s", "not a read of one snapshot"),
+    REFUSED("batch-scan-mode", STRING, "none", "none", "batch-scan-mode:%s", "not a plain read of one snapshot"),
+    REFUSED("scan.tag-name", STRING, NULL, "", "scan.tag-name", "reads another snapshot; use scan.snapshot-id"),
+    REFUSED("scan.version", STRING, NULL, "", "scan.version", "reads another snapshot; use scan.snapshot-id"),
+    REFUSED("scan.timestamp", STRING, NULL, "", "scan.timestamp", "reads another snapshot; use scan.snapshot-id"),
+    REFUSED("scan.timestamp-millis", LONG, NULL, "", "scan.timestamp-millis",
+            "reads another snapshot; use scan.snapshot-id"),
+    REFUSED("scan.watermark", LONG, NULL, "", "scan.watermark", "reads another snapshot; use scan.snapshot-id"),
+    REFUSED("scan.file-creation-time-millis", LONG, NULL, "", "scan.file-creation-time-millis",
+            "reads a part of the files"),
+    REFUSED("scan.creation-time-millis", LONG, NULL, "", "scan.creation-time-millis", "reads a part of the files"),
+    REFUSED("scan.bucket", INT, NULL, "", "scan.bucket", "reads a part of the buckets"),
+    REFUSED("scan.fallback-branch", STRING, NULL, "", "scan.fallback-branch",
+            "missing partitions come from another branch"),
+    REFUSED("scan.primary-branch", STRING, NULL, "", "scan.primary-branch", "partitions come from another branch"),
+    REFUSED("scan.fallback-snapshot-branch", STRING, NULL, "", "chain-table", "reads combine several branches"),
+    REFUSED("scan.fallback-delta-branch", STRING, NULL, "", "chain-table", "reads combine several branches"),
+    REFUSED("incremental-between", STRING, NULL, "", "incremental-between", "not a read of one snapshot"),
+    REFUSED("incremental-between-timestamp", STRING, NULL, "", "incremental-between-timestamp",
+            "not a read of one snapshot"),
+    REFUSED("incremental-to-auto-tag", STRING, NULL, "", "incremental-to-auto-tag", "not a read of one snapshot"),
+    IGNORED("incremental-between-*", STRING, NULL, "has no effect without incremental-between"),
+    IGNORED("scan.ignore-corrupt-files", BOOL, "false", "a corrupt file is an error, never skipped"),
+    IGNORED("scan.ignore-lost-files", BOOL, "false", "a lost file is an error, never skipped"),
+    IGNORED("scan.*", STRING, NULL, TUNING),
+    IGNORED("streaming*", STRING, NULL, STREAMING),
+    IGNORED("stream-scan-mode", STRING, "none", STREAMING),
+    IGNORED("continuous.*", STRING, NULL, STREAMING),
+    IGNORED("consumer*", STRING, NULL, STREAMING),
+    IGNORED("metastore.*", STRING, NULL, ENGINE),
+    IGNORED("materialized-table.*", STRING, NULL, ENGINE),
+    IGNORED("format-table.*", STRING, NULL, ENGINE),
+    IGNORED("sink.*", STRING, NULL, ENGINE),
+    IGNORED("spill-compression*", STRING, NULL, TUNING),
+    IGNORED("sort-engine", STRING, "loser-tree", TUNING),
+    IGNORED("sort-spill-*", STRING, NULL, TUNING),
+    IGNORED("local-sort.*", STRING, NULL, TUNING),
+    IGNORED("local-merge-buffer-size", SIZE, NULL, ONLY_KEYS),
+    IGNORED("page-size", SIZE, "64 kb", TUNING),
+    IGNORED("cache-page-size", SIZE, "64 kb", TUNING),
+    IGNORED("file-reader-async-threshold", SIZE, "10 mb", TUNING),
+    IGNORED("file-operation.thread-num", INT, NULL, TUNING),
+    IGNORED("async-file-write", BOOL, "true", TUNING),
+    IGNORED("table-read.sequence-number.enabled", BOOL, "false", ONLY_KEYS),
+    IGNORED("key-value.sequence_number.enabled", BOOL, "false", ONLY_KEYS),
+    IGNORED("delete.force-produce-changelog", BOOL, "false", ONLY_KEYS),
+    IGNORED("end-input.*", STRING, NULL, NO_EXPIRY),
+    IGNORED("zorder.*", STRING, NULL, NO_COMPACTION),
+    IGNORED("alter-column-null-to-not-null.disabled", BOOL, "true", "a rule for changing schemas, which we do not"),
+    IGNORED("disable-explicit-type-casting", BOOL, "false", "a rule for changing schemas, which we do not"),
+    IGNORED("add-column-before-partition", BOOL, "false", "a rule for changing schemas, which we do not"),
+    IGNORED("lock.*", STRING, NULL, ENGINE),
+    IGNORED("case-sensitive", BOOL, NULL, ENGINE),
+    IGNORED("warehouse", STRING, NULL, ENGINE),
+    /* real-time */
+    HONOURED("realtime.enabled", BOOL, "false", NULL),
+    HONOURED("realtime.store", STRING, "memory", NULL),
+    HONOURED("realtime.store.plugin-path", STRING, NULL, NULL),
+    HONOURED("realtime.offset-mode", ENUM, "assigned", "assigned|external"),
+    HONOURED("realtime.validate-input", ENUM, "basic", "trusted|basic|full"),
+    HONOURED("realtime.append.accept-update-after", BOOL, "false", NULL),
+    HONOURED("realtime.verify.commit", ENUM, "hash", "hash|exact|range|off"),
+    HONOURED("realtime.verify.order", BOOL, NULL, NULL),
+    HONOURED("realtime.auto-advance", BOOL, "true", NULL),
+    HONOURED("realtime.foreign-overwrite", ENUM, "ask", "ask|inherit|reset"),
+    HONOURED("realtime.progress.max-walk", INT, "1000", NULL),
+    HONOURED("realtime.plan.retries", INT, "3", NULL),
+    IGNORED("realtime.*", STRING, NULL, "of a later phase"),
+};
+
+const size_t pml_option_rules_count = sizeof pml_option_rules / sizeof pml_option_rules[0];
+
+static bool key_matches(const char *pattern, const char *key)
+{
+    const char *star = strchr(pattern, '*');
+    if (star == NULL)
+        return strcmp(pattern, key) == 0;
+    size_t head = (size_t)(star - pattern), tail = strlen(star + 1), n = strlen(key);
+    return n >= head + tail && memcmp(pattern, key, head) == 0 && memcmp(star + 1, key + n - tail, tail) == 0;
+}
+
+const pml_option_rule *pml_option_rule__find(const char *key)
+{
+    for (size_t i = 0; i < pml_option_rules_count; i++)
+        if (key_matches(pml_option_rules[i].key, key))
+            return &pml_option_rules[i];
+    return NULL;
+}
+
+bool pml_option__is_one_of(const char *values, const char *value)
+{
+    size_t n = strlen(value);
+    for (const char *p = values; p != NULL; p = *p == '|' ? p + 1 : NULL) {
+        size_t len = strcspn(p, "|");
+        if (len == n && strncasecmp(p, value, n) == 0)
+            return true;
+        p += len;
+    }
+    return false;
+}
+
+int pml_option__check_value(const pml_option_rule *rule, const char *key, const char *value, const char *where, pml_error *err)
+{
+    size_t n = strlen(value);
+    const char *expected = NULL;
+    int64_t v;
+    bool b;
+    switch (rule->kind) {
+    case PML_OPTION_INT:
+        if (!pml_number__int64(&v, value, n) || v < INT32_MIN || v > INT32_MAX)
+            expected = "a whole number of 32 bits";
+        break;
+    case PML_OPTION_LONG: expected = pml_number__int64(&v, value, n) ? NULL : "a whole number"; break;
+    case PML_OPTION_SIZE: expected = pml_number__size(&v, value, n) ? NULL : "a size such as '8 mb'"; break;
+    case PML_OPTION_DURATION: expected = pml_number__duration_ms(&v, value, n) ? NULL : "a duration such as '10 s'"; break;
+    case PML_OPTION_BOOL: expected = pml_number__bool(&b, value, n) ? NULL : "true or false"; break;
+    case PML_OPTION_STRING: break;
+    case PML_OPTION_ENUM: expected = pml_option__is_one_of(rule->values, value) ? NULL : rule->values; break;
+    }
+    if (expected == NULL)
+        return PML_OK;
+    return pml_error__at(err, PML_E_INVAL, PML_PLACE_OPTION, where, "option %.80s of %.120s is '%.80s', expected %s",
+                         key, where, value, expected);
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Advance (9.6): a snapshot is committed, memory below its progress may go. All reading of files comes first and takes no lock;
+ * under progress_mu the new state is adopted as a whole; then stores are told one by one.
+ */
+#include <string.h>
+
+#include "realtime/rt_context.h"
+
+typedef struct notice {
+    rt_pb *pb;
+    int64_t end; /* -1: nothing to tell */
+} notice;
+
+/* ---- what the snapshot says of one PB (7.6 items 1 to 3); progress_mu is held ---- */
+
+static void reset_pb(rt_pb *pb, rt_pb_state to, const char *why)
+{
+    int active = RT_PB_ACTIVE;
+    if (atomic_compare_exchange_strong(&pb->state, &active, (int)to))
+        pml_env__log(pb->ctx->env, PML_LOG_WARN, "realtime", "%s: %s; make the context anew and replay from the committed end", pb->name,
+                     why);
+}
+
+static void adopt_locked(notice *n, rt_pb *pb, const pml_effective *eff)
+{
+    const pml_progress_entry *e = NULL;
+    *n = (notice){pb, -1};
+    switch (pml_progress__state(&eff->progress, &pb->texts, &e)) {
+    case PML_PROGRESS_LOST:
+        reset_pb(pb, RT_PB_LOST, "its committed progress is lost: another writer overwrote its partition");
+        return;
+    case PML_PROGRESS_ABSENT:
+        if (pb->ever_committed)
+            reset_pb(pb, RT_PB_RESET_REQUIRED, "its committed progress is gone: the table was rolled back or made anew");
+        return;
+    case PML_PROGRESS_KNOWN: break;
+    }
+    if (pml_lineage__conflicts(&e->lineage, &pb->lineage)) {
+        reset_pb(pb, RT_PB_RESET_REQUIRED, "its progress was reset by an overwrite or truncate");
+        return;
+    }
+    if (e->end < pb->adopted_end) {
+        reset_pb(pb, RT_PB_RESET_REQUIRED, "its committed end went back: the table was rolled back");
+        return;
+    }
+    pb->ever_committed = pb->ever_committed || !e->reset.present;
+    pb->adopted_end = e->end;
+    n->end = e->end;
+}
+
+/* ---- is this id old news? ---- */
+
+/* An id below the last one: a late call for an old snapshot is nothing; the newer one having vanished is a rollback. */
+static int newer_exists(bool *out, pml_rt_context *c, int64_t advanced, pml_error *err)
+{
+    pml_arena arena;
+    pml_snapshot s;
+    pml_arena__init(&arena, c->env);
+    int rc = pml_table__load_snapshot(&s, &arena, c->table, advanced, err);
+    *out = rc == PML_OK;
+    pml_arena__clear(&arena);
+    return rc == PML_E_NOT_FOUND ? PML_OK : rc;
+}
+
+static int adopt(notice *notices, rt_pb **pbs, size_t n, pml_rt_context *c, const pml_effective *eff, pml_error *err)
+{
+    char *user = pml_env__strdup(c->env, eff->snapshot.commit_user);
+    if (user == NULL)
+        return pml_error__no_memory(err);
+    pml_mutex__lock(&c->progress_mu);
+    for (size_t i = 0; i < n; i++)
+        adopt_locked(&notices[i], pbs[i], eff);
+    char *old = c->advanced_user;
+    c->advanced_user = user;
+    c->advanced_id = eff->snapshot_id;
+    c->advanced_identifier = eff->snapshot.commit_identifier;
+    c->advanced_time_ms = eff->snapshot.time_ms;
+    if (c->planned_id > c->advanced_id) /* after a rollback the highest planned id is no floor any more */
+        c->planned_id = c->advanced_id;
+    pml_mutex__unlock(&c->progress_mu);
+    pml_env__free(c->env, old);
+    return PML_OK;
+}
+
+/* ---- telling one store ---- */
+
+/* Takes the prefix of segments below end out of the queue, then frees them without a lock. */
+static void reclaim_segments(rt_pb *pb, int64_t end)
+{
+    size_t n = 0;
+    pml_env *env = pb->ctx->env;
+    pml_mutex__lock(&pb->prepare_mu);
+    while (n < pb->n_queue && pb->queue[n].cover.end <= end && pb->queue[n].state != RT_SEGMENT_FLUSHING)
+        n++;
+    rt_segment *gone = n == 0 ? NULL : pml_env__calloc(env, n, sizeof *gone);
+    if (gone != NULL) {
+        memcpy(gone, pb->queue, n * sizeof *gone);
+        memmove(pb->queue, pb->queue + n, (pb->n_queue - n) * sizeof *pb->queue);
+        pb->n_queue -= n;
+    }
+    pml_mutex__unlock(&pb->prepare_mu);
+    for (size_t i = 0; gone != NULL && i < n; i++) {
+        (void)atomic_fetch_add(&pb->ctx->reclaimed_rows, gone[i].note.rows);
+        pb->vt->segment_release(gone[i].handle);
+        pml_rt_note__clear(&gone[i].note, env);
+    }
+    pml_env__free(env, gone); /* without memory for the list they stay until the next advance */
+}
+
+static int tell(rt_pb *pb, int64_t end, int64_t snapshot_id, pml_error *err)
+{
+    int rc = PML_OK;
+    pml_mutex__lock(&pb->advance_mu);
+    if (pb->reclaimed_end < end) {
+        rc = pb->vt->advance(pb->store, end, snapshot_id, err);
+        if (rc == PML_OK)
+            pb->reclaimed_end = end;
+    }
+    pml_mutex__unlock(&pb->advance_mu);
+    if (rc == PML_OK)
+        reclaim_segments(pb, end);
+    return rc;
+}
+
+static int advance(pml_rt_context *c, const pml_effective *eff, pml_error *err)
+{
+    rt_pb **pbs;
+    size_t n;
+    int rc;
+    PML_RETURN_IF(pml_rt_pb__list(&pbs, &n, c, err));
+    notice *notices = pml_env__calloc(c->env, n, sizeof *notices);
+    rc = notices == NULL ? pml_error__no_memory(err) : adopt(notices, pbs, n, c, eff, err);
+    /* One failing store does not stop the others; the first error is returned, and a second call tries again. */
+    for (size_t i = 0; notices != NULL && i < n && (rc == PML_OK || notices[i].pb != NULL); i++)
+        if (notices[i].end >= 0) {
+            int told = tell(notices[i].pb, notices[i].end, eff->snapshot_id, rc == PML_OK ? err : NULL);
+            rc = rc == PML_OK ? told : rc;
+        }
+    pml_env__free(c->env, notices);
+    pml_rt_pb__release_list(c->env, pbs, n);
+    return rc;
+}
+
+int pml_rt_advance(pml_rt_context *c, int64_t snapshot_id, pml_error *err)
+{
+    pml_arena arena;
+    pml_snapshot s;
+    pml_effective *eff = NULL;
+    bool stale = false;
+    int rc;
+    PML_RETURN_IF(pml_rt_context__check(c, err));
+    if (c->table == NULL || snapshot_id < 1)
+        return pml_error__set(err, PML_E_INVAL, "advance to snapshot %lld: %s", (long long)snapshot_id,
+                              c->table == NULL ? "the context has no table yet" : "no snapshot has this id");
+    pml_arena__init(&arena, c->env);
+    pml_mutex__lock(&c->progress_mu);
+    int64_t advanced = c->advanced_id;
+    pml_mutex__unlock(&c->progress_mu);
+    if (snapshot_id < advanced)
+        PML_TRY(newer_exists(&stale, c, advanced, err));
+    if (stale)
+        goto out;
+    PML_TRY(pml_table__load_snapshot(&s, &arena, c->table, snapshot_id, err));
+    PML_TRY(pml_rt_context__effective(&eff, c, &s, err));
+    PML_TRY(advance(c, eff, err));
+    (void)atomic_fetch_add(&c->advances, 1);
+out:
+    pml_effective__release(eff);
+    pml_arena__clear(&arena);
+    return rc;
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The real-time context from inside: the partition-buckets (PBs) of one table branch, their stores, and what is known of their
+ * committed progress. Section numbers in the comments are those of docs/realtime-design.md.
+ *
+ * Lock order (22.1): pb.prepare_mu < pb.write_mu < pb.advance_mu < ctx.progress_mu < ctx.registry. A plugin is called only under
+ * write_mu (write, seal) and advance_mu (advance), never under progress_mu or registry (I17).
+ */
+#ifndef PML_REALTIME_RT_CONTEXT_H
+#define PML_REALTIME_RT_CONTEXT_H
+
+#include <paimonlive/realtime.h>
+#include <paimonlive/sys/realtime_store.h>
+#include <sys/types.h>
+
+#include "realtime/rt_effective.h"
+#include "realtime/rt_host.h"
+#include "realtime/rt_layout.h"
+#include "realtime/rt_pb.h"
+#include "table/rolling.h"
+
+enum {
+    RT_RANK_PREPARE = 20,
+    RT_RANK_WRITE = 30,
+    RT_RANK_ADVANCE = 40,
+    RT_RANK_PROGRESS = 50,
+    RT_RANK_REGISTRY = 60,
+    /* Taken before a plugin call that is legal under write_mu and advance_mu but under nothing above. */
+    RT_RANK_NO_PLUGIN = RT_RANK_PROGRESS
+};
+
+enum { RT_PBS_MAX = 1000000, RT_RANGES_MAX = 1 << 20 };
+
+typedef enum rt_pb_state { RT_PB_ACTIVE = 0, RT_PB_FAILED, RT_PB_RESET_REQUIRED, RT_PB_LOST } rt_pb_state;
+
+/* Segments of the queue are a prefix COMMITTED, then PREPARED (or FLUSHING), then SEALED (4.4). */
+typedef enum rt_segment_state { RT_SEGMENT_SEALED = 0, RT_SEGMENT_FLUSHING, RT_SEGMENT_PREPARED, RT_SEGMENT_COMMITTED } rt_segment_state;
+
+/* What the framework knows of the rows of a segment, to verify what the store gives back (9.3). */
+typedef struct rt_rows_note {
+    int64_t rows;
+    size_t n_dense, cap_dense;
+    pml_rt_range *dense; /* ranges of implied offsets; neighbours are joined */
+    uint64_t explicit_hash; /* sum of mix64 over explicit offsets */
+} rt_rows_note;
+
+typedef struct rt_segment {
+    void *handle;
+    pml_rt_range cover; /* I3: adjacent to its neighbours */
+    rt_rows_note note;
+    rt_segment_state state;
+} rt_segment;
+
+typedef struct rt_pb {
+    atomic_int refs;
+    pml_rt_context *ctx; /* borrowed: entries die with the context */
+    pml_pb_key key;
+    pml_pb_texts texts;
+    pml_arena arena; /* key and texts */
+    char name[PML_PB_NAME_BYTES];
+    int32_t total_buckets;
+    atomic_int state; /* rt_pb_state */
+    pml_lineage lineage; /* known from the start: the table's or a fresh one */
+    const pml_rt_store_vtbl *vt;
+    void *store;
+
+    pml_mutex prepare_mu; /* guards the queue */
+    rt_segment *queue;
+    size_t n_queue, cap_queue;
+
+    pml_mutex write_mu; /* guards what follows */
+    int64_t next_offset, cover_begin;
+    rt_rows_note building;
+    int64_t next_sequence; /* of files; only touched by the one flush in flight */
+
+    pml_mutex advance_mu; /* guards reclaimed_end */
+    int64_t reclaimed_end;
+
+    bool ever_committed; /* progress_mu: an entry was seen in some snapshot (10.1: absence then means removed) */
+    int64_t adopted_end; /* progress_mu: the last committed end adopted, -1 none */
+} rt_pb;
+
+struct pml_rt_context {
+    atomic_int refs;   /* handles of callers, writer, entries, scans, pins, streams */
+    atomic_int owners; /* handles of callers only: the last one closes */
+    pml_env *env;
+    pid_t pid;
+    pml_arena arena; /* options */
+    size_t n_overrides;
+    pml_option_pair *overrides;
+    const pml_rt_plugin *plugin; /* chosen at bind */
+    void *backend;
+    pml_rt_host_ctx *host;
+    pml_effective_cache effective_cache; /* has its own lock */
+
+    atomic_bool closed, poisoned, poisoning;
+    atomic_bool dropped_rows; /* an aborted writer dropped rows: no further writer on this context */
+    char poison_reason[256]; /* written once, before poisoned is set */
+    _Atomic(pml_rt_writer *) writer;
+    pml_mutex flight_mu;      /* guards flight; nothing is called under it */
+    struct rt_flight *flight; /* the prepare in flight, NULL: none */
+
+    pml_rwlock registry; /* guards table (once set it stays), pbs */
+    pml_table *table;
+    pml_table_options options; /* with the context's overrides */
+    pml_option *all_options;   /* table options and overrides, for stores */
+    size_t n_all_options;
+    pml_map pbs; /* encoded key -> rt_pb */
+    size_t n_transport; /* the transport schema (11.1): offset column, then the table's columns */
+    const pml_field *transport;
+
+    pml_mutex progress_mu; /* guards what follows */
+    int64_t advanced_id;   /* -1: none */
+    int64_t planned_id;    /* highest id planned, -1: none */
+    char *advanced_user;   /* fingerprint of the advanced snapshot */
+    int64_t advanced_identifier, advanced_time_ms;
+
+    /* metrics (21) */
+    atomic_llong open_views, write_rows, write_batches, rejected_batches, seals, prepares, prepare_failures, commits,
+        commit_retries, commit_idempotent_hits, advances, reclaimed_rows, plans, plan_retries, dropped_views,
+        uncommitted_rows;
+    atomic_llong write_ns_sum, write_ns_max, prepare_ns_sum, prepare_ns_max, plan_ns_sum, plan_ns_max;
+};
+
+void pml_rt_context__acquire(pml_rt_context *c);
+void pml_rt_context__release(pml_rt_context *c); /* of references that are not callers' handles */
+/* Every entry point: same process, not poisoned; open unless `closing` is fine. */
+int pml_rt_context__check(pml_rt_context *c, pml_error *err);
+/* Binds the context to the table at first use; another table, or a table that does not allow real-time: an error by name. */
+int pml_rt_context__bind(pml_rt_context *c, pml_table *t, pml_error *err);
+/* A broken invariant or a failed PB: everything but existing readers must be made anew. Returns PML_E_RECREATE. */
+int pml_rt_context__poison(pml_rt_context *c, pml_error *err, const char *format, ...) PML_PRINTF(3, 4);
+/* Effective progress of a snapshot (NULL: the latest) under this context's options. Returns owned. */
+int pml_rt_context__effective(pml_effective **out, pml_rt_context *c, const pml_snapshot *snapshot, pml_error *err);
+void pml_rt_context__metric_time(atomic_llong *sum, atomic_llong *max, int64_t ns);
+
+/* ---- PBs (rt_pbs.c) ---- */
+/* Existing entry or NULL; a reference is taken. */
+rt_pb *pml_rt_pb__find(pml_rt_context *c, const pml_pb_key *key);
+/* The entry, made when absent: opens the store at the committed end of `progress`. A reference is taken. */
+int pml_rt_pb__get(rt_pb **out, pml_rt_context *c, const pml_pb_key *key, const pml_effective *progress, int64_t first_sequence,
+                   pml_error *err);
+void pml_rt_pb__acquire(rt_pb *pb);
+void pml_rt_pb__release(rt_pb *pb);
+/* All entries, ordered by key; a reference is taken of each. Free the array with pml_env__free. */
+int pml_rt_pb__list(rt_pb ***out, size_t *n, pml_rt_context *c, pml_error *err);
+void pml_rt_pb__release_list(pml_env *env, rt_pb **v, size_t n);
+/* A store call failed: NO_EFFECT passes through, anything else fails the PB and so (P1) the context. `what` names the call. */
+int pml_rt_pb__store_failed(rt_pb *pb, int code, pml_error *err, const char *what);
+int pml_rt_pb__check_state(const rt_pb *pb, pml_error *err);
+
+/* ---- notes (rt_notes.c) ---- */
+uint64_t pml_rt_mix64(uint64_t offset); /* the splitmix64 finaliser */
+/* Room for one more range, so that add_dense cannot fail once the store has the rows. PML_E_NOMEM, PML_E_LIMIT. */
+int pml_rt_note__reserve(rt_rows_note *n, pml_env *env);
+void pml_rt_note__add_dense(rt_rows_note *n, pml_rt_range r);
+void pml_rt_note__add_explicit(rt_rows_note *n, int64_t rows, uint64_t hash);
+void pml_rt_note__clear(rt_rows_note *n, pml_env *env);
+uint64_t pml_rt_note__hash(const rt_rows_note *n); /* of all rows, dense ranges included: O(rows) */
+
+/* ---- segments and flush (rt_segment.c, rt_flush.c) ---- */
+/* Seals the building rows, if any. Takes prepare_mu, then write_mu. */
+int pml_rt_pb__seal(rt_pb *pb, pml_error *err);
+/* Writes the SEALED segments of the PB to files; they become PREPARED. *end: the coverage end they reach, *n segments. */
+typedef struct rt_flush_result {
+    pml_rt_range cover;
+    int64_t rows;
+    size_t n_segments;
+    pml_new_files files;
+} rt_flush_result;
+int pml_rt_pb__flush(rt_flush_result *out, bool *anything, rt_pb *pb, pml_error *err);
+/* PREPARED segments inside the range become SEALED again (after an abort) or COMMITTED. */
+void pml_rt_pb__mark(rt_pb *pb, pml_rt_range cover, rt_segment_state state);
+
+/* ---- prepare in flight (rt_prepare.c) ---- */
+struct pml_rt_entry {
+    atomic_int refs; /* the prepared object, and a commit while it runs */
+    pml_rt_context *ctx; /* holds a reference */
+    rt_pb *pb;           /* holds a reference */
+    int64_t identifier;
+    pml_rt_range cover;
+    int64_t rows;
+    pml_new_files files;
+    atomic_int resolved; /* 0, or 1 committed, 2 aborted */
+    atomic_int unknown;  /* a commit of it has an unknown outcome: must not be aborted */
+    pml_rt_pb public_pb;
+};
+
+typedef struct rt_flight {
+    size_t n;
+    pml_rt_entry **entries;
+} rt_flight;
+
+/* Marks entries; the flight ends when all of its entries are resolved. */
+void pml_rt_entry__resolve(pml_rt_entry *e, bool committed);
+void pml_rt_entry__release(pml_rt_entry *e);
+/* The last caller's handle is gone: nobody will resolve the flight, which would keep the context alive for ever. */
+void pml_rt_context__drop_flight(pml_rt_context *c);
+
+#endif
