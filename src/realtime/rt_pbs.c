@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "realtime/rt_context.h"
+#include "realtime/rt_registry.h"
 #include "realtime/rt_stream_check.h"
 
 /* ---- life of an entry ---- */
@@ -127,7 +128,11 @@ static int store_open(rt_pb *pb, int64_t committed_end, pml_error *err)
     if (rc != PML_OK) {
         pb->store = NULL;
         rc = pml_rt_stream__plugin_code(rc, err, "store_open", pb->name);
+        goto out;
     }
+    rc = pml_rt_plugin__check_store(c->plugin, pb->store, pb->vt, err);
+    if (rc != PML_OK)
+        pb->store = NULL; /* there may be no function to close it */
 out:
     pml_schema__release(&schema);
     pml_arena__clear(&scratch);

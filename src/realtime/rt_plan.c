@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "realtime/rt_registry.h"
 #include "realtime/rt_stream_check.h"
 #include "table/scan.h"
 
@@ -48,6 +49,11 @@ static int view_acquire(rt_part *part, rt_pb *pb, pml_error *err)
     if (rc != PML_OK) {
         part->view = NULL;
         return pml_rt_stream__plugin_code(rc, err, "acquire_view", pb->name);
+    }
+    rc = pml_rt_plugin__check_view(pb->ctx->plugin, part->view, part->vt, err);
+    if (rc != PML_OK) {
+        part->view = NULL; /* there is no function to let go of it */
+        return rc;
     }
     (void)atomic_fetch_add(&pb->ctx->open_views, 1);
     pml_rt_pb__acquire(pb);

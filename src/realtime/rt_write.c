@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "meta/partition.h"
 #include "realtime/rt_writer.h"
 #include "table/route.h"
 
@@ -90,10 +91,11 @@ static int claimed_slice(pml_route *route, write_call *k, pml_error *err)
     const pml_rt_pb *pb = k->options->pb;
     pml_pb_texts claimed, real;
     pml_route whole = {0};
+    const char *texts[PML_PARTITION_KEYS_MAX];
     int32_t buckets = t->options.bucket > 0 ? t->options.bucket : 1;
     int rc;
     pml_arena__init(&route->arena, t->env);
-    PML_TRY(pml_pb_texts__of_public(&claimed, &route->arena, t->schema->n_partition_keys, t->options.partition_default_name, pb, err));
+    PML_TRY(pml_pb_texts__of_public(&claimed, texts, t->schema->n_partition_keys, t->options.partition_default_name, pb, err));
     if (pb->bucket < 0 || pb->bucket >= buckets) {
         rc = pml_error__set(err, PML_E_INVAL, "bucket %d is named, %s has the buckets 0 to %d", pb->bucket, t->path, buckets - 1);
         goto out;
