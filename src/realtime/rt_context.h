@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The real-time context from inside: the partition-buckets (PBs) of one table branch, their stores, and what is known of their
- * committed progress. Section numbers in the comments are those of docs/realtime-design.md.
+ * committed progress. Section numbers in the comments are those of docs/design/realtime.md.
  *
  * Lock order (22.1): pb.prepare_mu < pb.write_mu < pb.advance_mu < ctx.progress_mu < ctx.registry. A plugin is called only under
  * write_mu (write, seal) and advance_mu (advance), never under progress_mu or registry (I17).
