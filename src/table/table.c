@@ -177,7 +177,9 @@ int pml_table_open(pml_table **out, pml_env *env, const char *path, const pml_ta
     }
     PML_TRY(schema_load(&t->schema, env, t->branch_root, id, err));
     PML_TRY(pml_table_options__check_supported(t->schema, t->overrides, t->n_overrides, false, t->path, err));
-    PML_TRY(pml_table_options__parse(&t->options, t->schema, t->overrides, t->n_overrides, false, t->path, err));
+    /* A bad value that only writing needs does not stop a reader; whoever writes parses again and says it. */
+    if (pml_table_options__parse(&t->options, t->schema, t->overrides, t->n_overrides, true, t->path, NULL) != PML_OK)
+        PML_TRY(pml_table_options__parse(&t->options, t->schema, t->overrides, t->n_overrides, false, t->path, err));
     *out = t;
     t = NULL;
 out:
