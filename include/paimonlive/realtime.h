@@ -168,11 +168,14 @@ PML_API int pml_rt_advance(pml_rt_context *context, int64_t snapshot_id, pml_err
 
 /* ---- recovery ---- */
 /* Effective progress of a snapshot (-1: latest): survives commits by writers that do not know it. Returns owned.
-   PML_E_NOT_FOUND, PML_E_PROGRESS_LOST is not returned here: see lost below. */
+   PML_E_INVAL for an id below 1. PML_E_NOT_FOUND. PML_E_PROGRESS_LOST is not returned here: see lost below. */
 PML_API int pml_rt_offsets_load(pml_rt_offsets **out, pml_table *table, int64_t snapshot_id, pml_error *err);
 PML_API void pml_rt_offsets_free(pml_rt_offsets *offsets);
 PML_API int64_t pml_rt_offsets_find(const pml_rt_offsets *offsets, const pml_rt_pb *pb); /* -1: none recorded, or lost */
 PML_API size_t pml_rt_offsets_count(const pml_rt_offsets *offsets);
+/* 1: there was progress, but the snapshot that recorded it has expired. Nothing is known of any partition-bucket, count is 0,
+   and replaying everything would write rows twice. */
+PML_API int pml_rt_offsets_all_lost(const pml_rt_offsets *offsets);
 
 typedef struct pml_rt_offset_info {
     size_t struct_size;

@@ -44,6 +44,10 @@ int pml_batch__gather_rows(struct ArrowArray *out, pml_env *env, const pml_field
 typedef struct pml_shared pml_shared;
 /* Moves array in. On failure array is untouched. */
 int pml_shared__new(pml_shared **out, pml_env *env, struct ArrowArray *array, pml_error *err);
+/* Over an array that belongs to somebody else, who keeps it unchanged until drop(owner), which runs once, in any thread, when
+   the last reference goes. On failure drop does not run. */
+int pml_shared__borrow(pml_shared **out, pml_env *env, const struct ArrowArray *array, void (*drop)(void *owner), void *owner,
+                       pml_error *err);
 void pml_shared__acquire(pml_shared *s);
 void pml_shared__release(pml_shared *s);
 const struct ArrowArray *pml_shared__array(const pml_shared *s);
@@ -86,6 +90,11 @@ int pml_stream__from_array(struct ArrowArrayStream *out, pml_env *env, struct Ar
                            struct ArrowArray *array, pml_error *err);
 /* A deep copy. */
 int pml_schema__copy(struct ArrowSchema *out, pml_env *env, const struct ArrowSchema *in, pml_error *err);
+/* The value of a key in the metadata of an Arrow schema (NULL allowed); not NUL-terminated. false: absent, or damaged. */
+bool pml_schema__metadata_find(const char **value, size_t *len, const char *metadata, const char *key);
+/* A deep copy whose outermost node has this one pair as its metadata. */
+int pml_schema__copy_with(struct ArrowSchema *out, pml_env *env, const struct ArrowSchema *in, const char *key,
+                          const char *value, pml_error *err);
 /* The error of the last failed call on a stream made by pml_stream__new, for our own callers; false for foreign streams. */
 bool pml_stream__last_error(struct ArrowArrayStream *stream, pml_error *err);
 

@@ -27,5 +27,7 @@ int64_t pml_check__list_row(const struct ArrowArray *a, int64_t row, int64_t n, 
 
 /* Values of rows [row, row + n), which are live (no parent is null). Structure was checked before. */
 int pml_check__values(pml_check *c, const pml_type *t, const struct ArrowArray *a, int64_t row, int64_t n);
+/* Well-formed UTF-8 (RFC 3629). */
+bool pml_check__utf8(const uint8_t *p, size_t len);
 
 #endif

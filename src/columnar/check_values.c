@@ -25,7 +25,7 @@ static size_t utf8_sequence(const uint8_t *p, size_t left)
     return n;
 }
 
-static bool utf8_valid(const uint8_t *p, size_t len)
+bool pml_check__utf8(const uint8_t *p, size_t len)
 {
     size_t i = 0;
     while (i < len) {
@@ -60,7 +60,7 @@ static int check_texts(pml_check *c, const struct ArrowArray *a, int64_t row, in
         return PML_OK; /* the usual case, without looking at rows */
     for (int64_t i = row; i < row + n; i++) {
         int32_t from = pml_load_i32(offsets, a->offset + i), to = pml_load_i32(offsets, a->offset + i + 1);
-        if (from < to && !pml_array__is_null(a, i) && !utf8_valid(data + from, (size_t)(to - from)))
+        if (from < to && !pml_array__is_null(a, i) && !pml_check__utf8(data + from, (size_t)(to - from)))
             return pml_check__fail(c, i, "the text is not valid UTF-8");
     }
     return PML_OK;

@@ -65,9 +65,9 @@ bool pml_type__equal(const pml_type *a, const pml_type *b, bool ignore_nullable)
         return false;
     for (size_t i = 0; i < a->n_children; i++) {
         const pml_field *x = &a->children[i], *y = &b->children[i];
-        if (a->kind == PML_TYPE_ROW && (x->id != y->id || !text_equal(x->name, y->name) ||
-                                        !text_equal(x->description, y->description) ||
-                                        !text_equal(x->default_value, y->default_value)))
+        if (a->kind == PML_TYPE_ROW &&
+            (x->id != y->id || !text_equal(x->name, y->name) || !text_equal(x->description, y->description) ||
+             !text_equal(x->default_value, y->default_value)))
             return false;
         if (!pml_type__equal(&x->type, &y->type, ignore_nullable))
             return false;
@@ -85,7 +85,8 @@ static int copy_children(pml_field *out, pml_arena *arena, const pml_field *from
 {
     for (size_t i = 0; i < n; i++) {
         out[i].id = from[i].id;
-        if (!copy_text(&out[i].name, arena, from[i].name) || !copy_text(&out[i].description, arena, from[i].description) ||
+        if (!copy_text(&out[i].name, arena, from[i].name) ||
+            !copy_text(&out[i].description, arena, from[i].description) ||
             !copy_text(&out[i].default_value, arena, from[i].default_value))
             return PML_E_NOMEM;
         PML_RETURN_IF(pml_type__copy(&out[i].type, arena, &from[i].type));

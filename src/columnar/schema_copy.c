@@ -116,3 +116,54 @@ int pml_schema__copy(struct ArrowSchema *out, pml_env *env, const struct ArrowSc
     }
     return rc;
 }
+
+bool pml_schema__metadata_find(const char **value, size_t *len, const char *metadata, const char *key)
+{
+    *value = NULL;
+    *len = 0;
+    if (metadata == NULL)
+        return false;
+    int32_t pairs = pml_load_i32(metadata, 0);
+    const char *at = metadata + 4;
+    if (pairs > SCHEMA_METADATA_PAIRS_MAX)
+        return false;
+    for (int32_t i = 0; i < pairs; i++) {
+        int32_t key_len = pml_load_i32(at, 0);
+        if (key_len < 0)
+            return false;
+        const char *name = at + 4;
+        int32_t value_len = pml_load_i32(name + key_len, 0);
+        if (value_len < 0)
+            return false;
+        at = name + key_len + 4 + value_len;
+        if ((size_t)key_len != strlen(key) || memcmp(name, key, (size_t)key_len) != 0)
+            continue;
+        *value = at - value_len;
+        *len = (size_t)value_len;
+        return true;
+    }
+    return false;
+}
+
+enum { SCHEMA_PAIR_MAX = 4096 }; /* bytes of the one pair: short texts of our own */
+
+int pml_schema__copy_with(struct ArrowSchema *out, pml_env *env, const struct ArrowSchema *in, const char *key,
+                          const char *value, pml_error *err)
+{
+    const int32_t numbers[3] = {1, (int32_t)strlen(key), (int32_t)strlen(value)};
+    struct ArrowSchema with = *in;
+    pml_buf b;
+    int rc;
+    *out = (struct ArrowSchema){0};
+    pml_buf__init(&b, env, SCHEMA_PAIR_MAX);
+    (void)pml_buf__append(&b, numbers, 8);
+    (void)pml_buf__append_str(&b, key);
+    (void)pml_buf__append(&b, &numbers[2], 4);
+    (void)pml_buf__append_str(&b, value);
+    PML_TRY(pml_buf__check(&b, err));
+    with.metadata = (const char *)b.data;
+    PML_TRY(pml_schema__copy(out, env, &with, err));
+out:
+    pml_buf__clear(&b);
+    return rc;
+}

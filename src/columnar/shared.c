@@ -11,7 +11,9 @@
 struct pml_shared {
     atomic_llong refs;
     pml_env *env;
-    struct ArrowArray array;
+    struct ArrowArray array; /* borrowed ones: a copy of the struct without release */
+    void (*drop)(void *owner);
+    void *owner;
 };
 
 int pml_shared__new(pml_shared **out, pml_env *env, struct ArrowArray *array, pml_error *err)
@@ -29,6 +31,17 @@ int pml_shared__new(pml_shared **out, pml_env *env, struct ArrowArray *array, pm
     return PML_OK;
 }
 
+int pml_shared__borrow(pml_shared **out, pml_env *env, const struct ArrowArray *array, void (*drop)(void *owner), void *owner,
+                       pml_error *err)
+{
+    struct ArrowArray copy = *array;
+    PML_RETURN_IF(pml_shared__new(out, env, &copy, err));
+    (*out)->array.release = NULL;
+    (*out)->drop = drop;
+    (*out)->owner = owner;
+    return PML_OK;
+}
+
 void pml_shared__acquire(pml_shared *s)
 {
     (void)atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
@@ -40,6 +53,8 @@ void pml_shared__release(pml_shared *s)
         return;
     pml_env *env = s->env;
     pml_array__release(&s->array);
+    if (s->drop != NULL)
+        s->drop(s->owner);
     pml_env__free(env, s);
     pml_env_release(env);
 }
@@ -94,7 +109,8 @@ int pml_shared__slice(struct ArrowArray *out, pml_shared *s, int64_t row, int64_
     if (row < 0 || rows < 0 || row > in->length || rows > in->length - row)
         return pml_error__set(err, PML_E_INVAL, "%lld rows from row %lld were asked of a batch of %lld",
                               (long long)rows, (long long)row, (long long)in->length);
-    PML_TRY(pml_array__init(out, s->env, NULL, 1, (int64_t)n_columns, err));
+    /* The top node holds a reference too: a slice of no columns, or of extra ones only, still pins what it was cut from. */
+    PML_TRY(pml_array__init(out, s->env, s, 1, (int64_t)n_columns, err));
     for (size_t i = 0; i < n_columns; i++) {
         int64_t c = columns == NULL ? (int64_t)i : columns[i];
         if (c == -1) {

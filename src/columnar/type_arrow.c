@@ -94,7 +94,13 @@ static shape child_shape(const shape *s, const pml_type *of_map, size_t i)
     if (s->type == NULL) {
         const pml_type *value = of_map->kind == PML_TYPE_MAP ? &of_map->children[1].type : &count_type;
         int32_t id = i == 0 ? pml_type__map_key_id(s->column, s->depth) : pml_type__element_id(s->column, s->depth);
-        return (shape){i == 0 ? "key" : "value", i == 0 ? &of_map->children[0].type : value, id, true, i == 0, s->column, s->depth};
+        return (shape){i == 0 ? "key" : "value",
+                       i == 0 ? &of_map->children[0].type : value,
+                       id,
+                       true,
+                       i == 0,
+                       s->column,
+                       s->depth};
     }
     switch (s->type->kind) {
     case PML_TYPE_MAP:
@@ -105,8 +111,13 @@ static shape child_shape(const shape *s, const pml_type *of_map, size_t i)
         return (shape){f->name, &f->type, f->id, true, false, f->id, 0};
     }
     default:
-        return (shape){"element", &s->type->children[0].type, pml_type__element_id(s->column, s->depth + 1), true, false,
-                       s->column, s->depth + 1};
+        return (shape){"element",
+                       &s->type->children[0].type,
+                       pml_type__element_id(s->column, s->depth + 1),
+                       true,
+                       false,
+                       s->column,
+                       s->depth + 1};
     }
 }
 
@@ -222,9 +233,11 @@ out:
     return rc == PML_E_NOMEM ? pml_error__no_memory(err) : pml_error__set(err, rc, "a type text is too long to export");
 }
 
-static int check_node(const struct ArrowSchema *a, const shape *s, const pml_type *of_map, const char *column, pml_error *err);
+static int check_node(const struct ArrowSchema *a, const shape *s, const pml_type *of_map, const char *column,
+                      pml_error *err);
 
-static int check_children(const struct ArrowSchema *a, const shape *s, const pml_type *of_map, const char *column, pml_error *err)
+static int check_children(const struct ArrowSchema *a, const shape *s, const pml_type *of_map, const char *column,
+                          pml_error *err)
 {
     size_t n = child_count(s);
     bool by_name = s->type != NULL && (s->type->kind == PML_TYPE_ROW || s->type->kind == PML_TYPE_VARIANT);
@@ -253,7 +266,8 @@ static bool format_equal(const char *got, const char *expected, const pml_type *
     return t->kind == PML_TYPE_DECIMAL && strncmp(got, expected, n) == 0 && strcmp(got + n, ",128") == 0;
 }
 
-static int check_node(const struct ArrowSchema *a, const shape *s, const pml_type *of_map, const char *column, pml_error *err)
+static int check_node(const struct ArrowSchema *a, const shape *s, const pml_type *of_map, const char *column,
+                      pml_error *err)
 {
     const pml_type *t = s->type == NULL ? &null_type : s->type;
     char format[48];
@@ -263,8 +277,8 @@ static int check_node(const struct ArrowSchema *a, const shape *s, const pml_typ
     if (a->dictionary != NULL)
         return pml_error__set(err, PML_E_SCHEMA, "column '%s' is dictionary-encoded; decode it first", column);
     if (!format_equal(a->format, format, t))
-        return pml_error__set(err, PML_E_SCHEMA, "column '%s' has Arrow format '%.40s', expected '%s' (%s)", column, a->format,
-                              format, pml_type__word(t->kind));
+        return pml_error__set(err, PML_E_SCHEMA, "column '%s' has Arrow format '%.40s', expected '%s' (%s)", column,
+                              a->format, format, pml_type__word(t->kind));
     return check_children(a, s, of_map, column, err);
 }
 
@@ -285,6 +299,7 @@ int pml_type__check_arrow(const struct ArrowSchema *schema, const pml_field *fie
         PML_RETURN_IF(check_node(x, &s, NULL, fields[i].name, err));
     }
     if (schema->n_children != (int64_t)n)
-        return pml_error__set(err, PML_E_SCHEMA, "%lld columns came where %zu are expected", (long long)schema->n_children, n);
+        return pml_error__set(err, PML_E_SCHEMA, "%lld columns came where %zu are expected",
+                              (long long)schema->n_children, n);
     return PML_OK;
 }

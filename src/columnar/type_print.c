@@ -135,8 +135,8 @@ static int validate_range(const pml_type *t, const char *what, int32_t v, int32_
 {
     if (v >= first && v <= last)
         return PML_OK;
-    return pml_error__set(err, PML_E_INVAL, "%s of type %s is %d, it must be between %d and %d", what, pml_type__word(t->kind), v,
-                          first, last);
+    return pml_error__set(err, PML_E_INVAL, "%s of type %s is %d, it must be between %d and %d", what,
+                          pml_type__word(t->kind), v, first, last);
 }
 
 static int validate_vector(const pml_type *t, pml_error *err)
@@ -150,7 +150,8 @@ static int validate_vector(const pml_type *t, pml_error *err)
     case PML_TYPE_FLOAT:
     case PML_TYPE_DOUBLE: return validate_range(t, "length", t->length, 1, INT32_MAX, err);
     default:
-        return pml_error__set(err, PML_E_INVAL, "the element of a VECTOR is %s, it must be a number of fixed width or BOOLEAN",
+        return pml_error__set(err, PML_E_INVAL,
+                              "the element of a VECTOR is %s, it must be a number of fixed width or BOOLEAN",
                               pml_type__word(t->children[0].type.kind));
     }
 }

@@ -34,8 +34,8 @@ typedef struct parser {
 
 static int parser_fail(parser *p, int code, const char *what)
 {
-    return pml_error__set(p->err, code, "type text '%.*s': %s at position %zu", (int)(p->len > 120 ? 120 : p->len), p->text, what,
-                          p->tok.at);
+    return pml_error__set(p->err, code, "type text '%.*s': %s at position %zu", (int)(p->len > 120 ? 120 : p->len),
+                          p->text, what, p->tok.at);
 }
 
 static bool is_blank(char c)
@@ -83,7 +83,8 @@ static int token_next(parser *p)
 
 static bool at_word(const parser *p, const char *word)
 {
-    return p->tok.kind == TOKEN_WORD && p->tok.len == strlen(word) && strncasecmp(p->text + p->tok.at, word, p->tok.len) == 0;
+    return p->tok.kind == TOKEN_WORD && p->tok.len == strlen(word) &&
+           strncasecmp(p->text + p->tok.at, word, p->tok.len) == 0;
 }
 
 static bool at_sign(const parser *p, char sign)
@@ -131,8 +132,6 @@ static int take_text(parser *p, const char **out)
         }
         copy[w] = '\0';
     }
-    if (memchr(from, '\0', n) != NULL)
-        return parser_fail(p, PML_E_INVAL, "a NUL character");
     *out = copy;
     return token_next(p);
 }
@@ -248,7 +247,8 @@ static int parse_member(parser *p, pml_field *f, int depth, int *height)
     PML_RETURN_IF(token_next(p));
     if (p->tok.kind != TOKEN_WORD && p->tok.kind != TOKEN_STRING)
         return parser_fail(p, PML_E_INVAL, "expected a default value of one word or a quoted text");
-    f->default_value = pml_arena__strndup(p->arena, p->text + p->tok.at, p->tok.len); /* a literal: its quotes belong to it */
+    f->default_value =
+        pml_arena__strndup(p->arena, p->text + p->tok.at, p->tok.len); /* a literal: its quotes belong to it */
     return f->default_value == NULL ? pml_error__no_memory(p->err) : token_next(p);
 }
 
@@ -288,16 +288,34 @@ static const struct type_word {
     const char *word;
     pml_type_kind kind;
     int32_t length; /* 0: none, 1: "(n)" may follow and 1 is its default, else fixed */
-} type_words[] = {
-    {"BOOLEAN", PML_TYPE_BOOLEAN, 0}, {"TINYINT", PML_TYPE_TINYINT, 0}, {"SMALLINT", PML_TYPE_SMALLINT, 0},
-    {"INT", PML_TYPE_INT, 0}, {"INTEGER", PML_TYPE_INT, 0}, {"BIGINT", PML_TYPE_BIGINT, 0}, {"FLOAT", PML_TYPE_FLOAT, 0},
-    {"DOUBLE", PML_TYPE_DOUBLE, 0}, {"CHAR", PML_TYPE_CHAR, 1}, {"VARCHAR", PML_TYPE_VARCHAR, 1},
-    {"STRING", PML_TYPE_VARCHAR, INT32_MAX}, {"BINARY", PML_TYPE_BINARY, 1}, {"VARBINARY", PML_TYPE_VARBINARY, 1},
-    {"BYTES", PML_TYPE_VARBINARY, INT32_MAX}, {"DECIMAL", PML_TYPE_DECIMAL, 0}, {"NUMERIC", PML_TYPE_DECIMAL, 0},
-    {"DEC", PML_TYPE_DECIMAL, 0}, {"DATE", PML_TYPE_DATE, 0}, {"TIME", PML_TYPE_TIME, 0},
-    {"TIMESTAMP", PML_TYPE_TIMESTAMP, 0}, {"TIMESTAMP_LTZ", PML_TYPE_TIMESTAMP_LTZ, 0}, {"ARRAY", PML_TYPE_ARRAY, 0},
-    {"MULTISET", PML_TYPE_MULTISET, 0}, {"MAP", PML_TYPE_MAP, 0}, {"ROW", PML_TYPE_ROW, 0}, {"VECTOR", PML_TYPE_VECTOR, 0},
-    {"VARIANT", PML_TYPE_VARIANT, 0}, {"BLOB", PML_TYPE_BLOB, 0}};
+} type_words[] = {{"BOOLEAN", PML_TYPE_BOOLEAN, 0},
+                  {"TINYINT", PML_TYPE_TINYINT, 0},
+                  {"SMALLINT", PML_TYPE_SMALLINT, 0},
+                  {"INT", PML_TYPE_INT, 0},
+                  {"INTEGER", PML_TYPE_INT, 0},
+                  {"BIGINT", PML_TYPE_BIGINT, 0},
+                  {"FLOAT", PML_TYPE_FLOAT, 0},
+                  {"DOUBLE", PML_TYPE_DOUBLE, 0},
+                  {"CHAR", PML_TYPE_CHAR, 1},
+                  {"VARCHAR", PML_TYPE_VARCHAR, 1},
+                  {"STRING", PML_TYPE_VARCHAR, INT32_MAX},
+                  {"BINARY", PML_TYPE_BINARY, 1},
+                  {"VARBINARY", PML_TYPE_VARBINARY, 1},
+                  {"BYTES", PML_TYPE_VARBINARY, INT32_MAX},
+                  {"DECIMAL", PML_TYPE_DECIMAL, 0},
+                  {"NUMERIC", PML_TYPE_DECIMAL, 0},
+                  {"DEC", PML_TYPE_DECIMAL, 0},
+                  {"DATE", PML_TYPE_DATE, 0},
+                  {"TIME", PML_TYPE_TIME, 0},
+                  {"TIMESTAMP", PML_TYPE_TIMESTAMP, 0},
+                  {"TIMESTAMP_LTZ", PML_TYPE_TIMESTAMP_LTZ, 0},
+                  {"ARRAY", PML_TYPE_ARRAY, 0},
+                  {"MULTISET", PML_TYPE_MULTISET, 0},
+                  {"MAP", PML_TYPE_MAP, 0},
+                  {"ROW", PML_TYPE_ROW, 0},
+                  {"VECTOR", PML_TYPE_VECTOR, 0},
+                  {"VARIANT", PML_TYPE_VARIANT, 0},
+                  {"BLOB", PML_TYPE_BLOB, 0}};
 
 static const struct type_word *find_word(const parser *p)
 {
@@ -350,7 +368,9 @@ static int check_type(parser *p, const pml_type *t, int depth, int height)
     if (depth + height > PML_TYPE_DEPTH_MAX)
         return parser_fail(p, PML_E_LIMIT, "types are nested deeper than 32");
     int rc = pml_type__validate(t, p->arena->env, p->err);
-    return rc == PML_OK ? PML_OK : pml_error__prefix(p->err, rc, "type text '%.*s'", (int)(p->len > 120 ? 120 : p->len), p->text);
+    return rc == PML_OK
+               ? PML_OK
+               : pml_error__prefix(p->err, rc, "type text '%.*s'", (int)(p->len > 120 ? 120 : p->len), p->text);
 }
 
 /* depth: containers around this type; *height: containers on the longest way down, this type not counted. */
@@ -380,6 +400,8 @@ int pml_type__parse(pml_type *out, pml_arena *arena, const char *text, size_t le
     pml_type t = {0};
     int height = 0;
     *out = (pml_type){0};
+    if (len > 0 && memchr(text, '\0', len) != NULL) /* names and defaults become C strings */
+        return pml_error__set(err, PML_E_INVAL, "a type text has a NUL character");
     PML_RETURN_IF(token_next(&p));
     PML_RETURN_IF(parse_type(&p, &t, 0, &height));
     if (p.tok.kind != TOKEN_END)

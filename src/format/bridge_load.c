@@ -50,8 +50,8 @@ static int bridge_open(const pml_bridge **out, const char *path, pml_error *err)
                              inner.message);
     if (bridge->abi != PML_BRIDGE_ABI || bridge->struct_size != sizeof *bridge)
         return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_FILE, path,
-                             "%s has bridge ABI %u of %zu bytes, this library needs %u of %zu: install both from one build", path,
-                             bridge->abi, bridge->struct_size, PML_BRIDGE_ABI, sizeof *bridge);
+                             "%s has bridge ABI %u of %zu bytes, this library needs %u of %zu: install both from one build",
+                             path, bridge->abi, bridge->struct_size, PML_BRIDGE_ABI, sizeof *bridge);
     *out = bridge;
     return PML_OK;
 }
@@ -60,7 +60,7 @@ static int bridge_open(const pml_bridge **out, const char *path, pml_error *err)
 static int bridge_find(char **out, pml_env *env, pml_error *err)
 {
     Dl_info info;
-    const char *given = getenv("PAIMONLIVE_BRIDGE");
+    const char *given = secure_getenv("PAIMONLIVE_BRIDGE");
     char *path = NULL;
     *out = NULL;
     if (given != NULL && given[0] != '\0') {
@@ -86,8 +86,9 @@ static int bridge_find(char **out, pml_env *env, pml_error *err)
     *out = pml_env__strdup(env, PML_BRIDGE_BUILD_PATH);
     return *out == NULL ? pml_error__no_memory(err) : PML_OK;
 #else
-    return pml_error__set(err, PML_E_UNSUPPORTED, "the Arrow bridge %s was not found in %.*s or in paimonlive/ below: install it or set "
-                          "PAIMONLIVE_BRIDGE", BRIDGE_FILE, dir_len, dir);
+    return pml_error__set(err, PML_E_UNSUPPORTED,
+                          "the Arrow bridge %s was not found in %.*s or in paimonlive/ below: install it or set PAIMONLIVE_BRIDGE",
+                          BRIDGE_FILE, dir_len, dir);
 #endif
 }
 

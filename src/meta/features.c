@@ -16,7 +16,8 @@ const char *pml_option_source__get(const pml_option_source *s, const char *key)
 
 int pml_option_source__fail(const pml_option_source *s, int code, const char *key, const char *value, const char *what)
 {
-    return pml_error__at(s->err, code, PML_PLACE_OPTION, s->where, "option %.80s of %.120s is '%.80s': %s", key, s->where, value, what);
+    return pml_error__at(s->err, code, PML_PLACE_OPTION, s->where, "option %.80s of %.120s is '%.80s': %s", key,
+                         s->where, value, what);
 }
 
 static int refuse_option(const pml_option_source *s, const pml_option_rule *rule, const char *key, const char *value)
@@ -30,8 +31,9 @@ static int refuse_option(const pml_option_source *s, const pml_option_rule *rule
     int head = colon == NULL ? (int)strlen(rule->needs) : (int)(colon - rule->needs);
     (void)snprintf(feature, sizeof feature, "%.*s%s", head, rule->needs, colon == NULL ? "" : lower);
     return pml_error__at(s->err, PML_E_UNSUPPORTED, PML_PLACE_OPTION, s->where,
-                         "needs %s: option %.60s of %.100s is '%.60s'; %s, which this version does not %s", feature, key, s->where, value,
-                         rule->reason, rule->treatment == PML_OPTION_REFUSED ? "support" : "write");
+                         "needs %s: option %.60s of %.100s is '%.60s'; %s, which this version does not %s", feature,
+                         key, s->where, value, rule->reason,
+                         rule->treatment == PML_OPTION_REFUSED ? "support" : "write");
 }
 
 static int refuse_one(const pml_option_source *s, const char *key)
@@ -60,9 +62,10 @@ static int refuse_primary_key(const pml_option_source *s)
     const char *engine = pml_option_source__get(s, "merge-engine");
     if (s->schema->n_primary_keys == 0)
         return PML_OK;
-    return pml_error__at(s->err, PML_E_UNSUPPORTED, PML_PLACE_SCHEMA, s->where,
-                         "needs primary-key, merge-engine:%.40s: %.120s has a primary key, this version reads append tables only",
-                         engine == NULL ? "deduplicate" : engine, s->where);
+    return pml_error__at(
+        s->err, PML_E_UNSUPPORTED, PML_PLACE_SCHEMA, s->where,
+        "needs primary-key, merge-engine:%.40s: %.120s has a primary key, this version reads append tables only",
+        engine == NULL ? "deduplicate" : engine, s->where);
 }
 
 static int refuse_bucket(const pml_option_source *s)
@@ -71,7 +74,8 @@ static int refuse_bucket(const pml_option_source *s)
     if (text == NULL || strcmp(text, "-2") != 0)
         return PML_OK;
     return pml_error__at(s->err, PML_E_UNSUPPORTED, PML_PLACE_OPTION, s->where,
-                         "needs bucket:postpone: option bucket of %.120s is '-2', which this version does not support", s->where);
+                         "needs bucket:postpone: option bucket of %.120s is '-2', which this version does not support",
+                         s->where);
 }
 
 /* The first of the types we do not read, anywhere in a type. Depth is bounded by the parser. */
@@ -97,8 +101,8 @@ static int refuse_types(const pml_option_source *s)
         const char *type = refused_type(&s->schema->fields[i].type);
         if (type != NULL)
             return pml_error__at(s->err, PML_E_UNSUPPORTED, PML_PLACE_SCHEMA, s->where,
-                                 "needs type:%s: column '%.80s' of %.120s has a type that this version does not read", type,
-                                 s->schema->fields[i].name, s->where);
+                                 "needs type:%s: column '%.80s' of %.120s has a type that this version does not read",
+                                 type, s->schema->fields[i].name, s->where);
     }
     return PML_OK;
 }
@@ -118,11 +122,12 @@ static int refuse_partition_types(const pml_option_source *s)
         case PML_TYPE_BINARY:
         case PML_TYPE_VARBINARY:
         case PML_TYPE_TIMESTAMP_LTZ:
-            return pml_error__at(s->err, PML_E_UNSUPPORTED, PML_PLACE_SCHEMA, s->where,
-                                 "needs partition-type:%s: partition column '%.80s' of %.120s has a type whose directory names "
-                                 "this version does not write",
-                                 f->type.kind == PML_TYPE_TIMESTAMP_LTZ ? "TIMESTAMP_LTZ" : pml_type__word(f->type.kind), f->name,
-                                 s->where);
+            return pml_error__at(
+                s->err, PML_E_UNSUPPORTED, PML_PLACE_SCHEMA, s->where,
+                "needs partition-type:%s: partition column '%.80s' of %.120s has a type whose directory names "
+                "this version does not write",
+                f->type.kind == PML_TYPE_TIMESTAMP_LTZ ? "TIMESTAMP_LTZ" : pml_type__word(f->type.kind), f->name,
+                s->where);
         default: break;
         }
     }

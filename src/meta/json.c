@@ -71,8 +71,8 @@ static const json_t *member_of(const json_t *object, const char *member)
     return v == NULL || json_is_null(v) ? NULL : v;
 }
 
-int pml_json__get_string(const char **out, pml_arena *arena, const json_t *object, const char *member, pml_json_need need,
-                         const pml_json_source *src)
+int pml_json__get_string(const char **out, pml_arena *arena, const json_t *object, const char *member,
+                         pml_json_need need, const pml_json_source *src)
 {
     const json_t *v = member_of(object, member);
     *out = NULL;
@@ -84,8 +84,8 @@ int pml_json__get_string(const char **out, pml_arena *arena, const json_t *objec
     return *out == NULL ? pml_error__no_memory(src->err) : PML_OK;
 }
 
-int pml_json__find_int64(int64_t *out, bool *present, const json_t *object, const char *member, int64_t first, int64_t last,
-                         const pml_json_source *src)
+int pml_json__find_int64(int64_t *out, bool *present, const json_t *object, const char *member, int64_t first,
+                         int64_t last, const pml_json_source *src)
 {
     _Static_assert(sizeof(json_int_t) == sizeof(int64_t), "identifiers need all 64 bits");
     const json_t *v = member_of(object, member);
@@ -98,8 +98,8 @@ int pml_json__find_int64(int64_t *out, bool *present, const json_t *object, cons
     *out = json_integer_value(v);
     if (*out >= first && *out <= last)
         return PML_OK;
-    return pml_json__fail(src, src->code, "member '%.80s' is %lld, it must be between %lld and %lld", member, (long long)*out,
-                          (long long)first, (long long)last);
+    return pml_json__fail(src, src->code, "member '%.80s' is %lld, it must be between %lld and %lld", member,
+                          (long long)*out, (long long)first, (long long)last);
 }
 
 int pml_json__get_int64(int64_t *out, const json_t *object, const char *member, int64_t first, int64_t last,

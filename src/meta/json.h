@@ -38,13 +38,13 @@ int pml_json__parse(json_t **out, pml_bytes text, size_t max, const pml_json_sou
 
 /* Members of an object. A member that is null counts as absent. Optional and absent: *out is NULL, or `fallback`. Strings are
    copied into the arena. */
-int pml_json__get_string(const char **out, pml_arena *arena, const json_t *object, const char *member, pml_json_need need,
-                         const pml_json_source *src);
+int pml_json__get_string(const char **out, pml_arena *arena, const json_t *object, const char *member,
+                         pml_json_need need, const pml_json_source *src);
 int pml_json__get_int64(int64_t *out, const json_t *object, const char *member, int64_t first, int64_t last,
                         const pml_json_source *src);
 /* *present tells whether it was there. */
-int pml_json__find_int64(int64_t *out, bool *present, const json_t *object, const char *member, int64_t first, int64_t last,
-                         const pml_json_source *src);
+int pml_json__find_int64(int64_t *out, bool *present, const json_t *object, const char *member, int64_t first,
+                         int64_t last, const pml_json_source *src);
 int pml_json__get_array(const json_t **out, const json_t *object, const char *member, pml_json_need need,
                         const pml_json_source *src);
 int pml_json__get_object(const json_t **out, const json_t *object, const char *member, pml_json_need need,

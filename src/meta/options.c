@@ -139,7 +139,8 @@ static int bind(pml_table_options *out, const pml_option_source *s, const bindin
     if (text != NULL && !is_looked_at(s, rule))
         text = NULL;
     if (text == NULL) {
-        bool shared = strncmp(b->key, "parquet.", 8) == 0 && rule->fallback == NULL; /* overrides an earlier row of the table */
+        bool shared =
+            strncmp(b->key, "parquet.", 8) == 0 && rule->fallback == NULL; /* overrides an earlier row of the table */
         if (!shared)
             store(out, b, rule, rule->fallback);
         return PML_OK;
@@ -168,8 +169,9 @@ static const char *translate(const name_pair *pairs, size_t n, const char *text)
 
 static int bind_codecs(pml_table_options *out, const pml_option_source *s)
 {
-    static const name_pair data[] = {{"zstd", "zstd"},     {"none", "none"}, {"uncompressed", "none"}, {"snappy", "snappy"},
-                                     {"gzip", "gzip"},     {"lz4", "lz4"},   {"lz4_raw", "lz4_raw"},   {"brotli", "brotli"}};
+    static const name_pair data[] = {{"zstd", "zstd"},       {"none", "none"},    {"uncompressed", "none"},
+                                     {"snappy", "snappy"},   {"gzip", "gzip"},    {"lz4", "lz4"},
+                                     {"lz4_raw", "lz4_raw"}, {"brotli", "brotli"}};
     static const name_pair manifest[] = {{"zstd", "zstandard"},  {"zstandard", "zstandard"}, {"snappy", "snappy"},
                                          {"deflate", "deflate"}, {"null", "null"},           {"none", "null"}};
     static const char *const keys[] = {"file.compression", "parquet.compression", "manifest.compression"};
@@ -181,7 +183,8 @@ static int bind_codecs(pml_table_options *out, const pml_option_source *s)
     }
     const char *data_text = texts[1] != NULL ? texts[1] : texts[0] != NULL ? texts[0] : "zstd";
     out->file_compression = translate(data, sizeof data / sizeof data[0], data_text);
-    out->manifest_compression = translate(manifest, sizeof manifest / sizeof manifest[0], texts[2] == NULL ? "zstd" : texts[2]);
+    out->manifest_compression =
+        translate(manifest, sizeof manifest / sizeof manifest[0], texts[2] == NULL ? "zstd" : texts[2]);
     out->file_format = "parquet"; /* all others have been refused */
     return PML_OK;
 }
@@ -198,8 +201,8 @@ static int bind_special(pml_table_options *out, const pml_option_source *s)
     if (out->bucket != -1 && out->bucket < 1)
         return pml_option_source__fail(s, PML_E_INVAL, "bucket", text, "must be -1 or a positive number");
     if (mode != NULL)
-        PML_RETURN_IF(pml_option__check_value(pml_option_rule__find("realtime.offset-mode"), "realtime.offset-mode", mode, s->where,
-                                              s->err));
+        PML_RETURN_IF(pml_option__check_value(pml_option_rule__find("realtime.offset-mode"), "realtime.offset-mode",
+                                              mode, s->where, s->err));
     out->rt_offset_external = mode != NULL && strcasecmp(mode, "external") == 0;
     if (pml_option_source__get(s, "realtime.verify.order") == NULL)
         out->rt_verify_order = strcmp(out->rt_store, "memory") != 0 && strcmp(out->rt_store, "wal") != 0;
@@ -208,6 +211,29 @@ static int bind_special(pml_table_options *out, const pml_option_source *s)
         return pml_option_source__fail(s, PML_E_INVAL, "scan.mode", scan, "needs scan.snapshot-id");
     if (scan != NULL && out->scan_snapshot_id != -1 && !by_id && strcasecmp(scan, "default") != 0)
         return pml_option_source__fail(s, PML_E_INVAL, "scan.mode", scan, "contradicts scan.snapshot-id");
+    return PML_OK;
+}
+
+/* Parts of paths: a table that we did not make must not lead out of its own directory. */
+static bool stays_inside(const char *path)
+{
+    if (path[0] == '/' || path[0] == '\0')
+        return false;
+    for (const char *p = path; p != NULL; p = strchr(p, '/') == NULL ? NULL : strchr(p, '/') + 1)
+        if (p[0] == '.' && (p[1] == '/' || p[1] == '\0' || (p[1] == '.' && (p[2] == '/' || p[2] == '\0'))))
+            return false;
+    return true;
+}
+
+static int check_paths(const pml_table_options *o, const pml_option_source *s)
+{
+    if (s->for_write && strchr(o->data_file_prefix, '/') != NULL)
+        return pml_option_source__fail(s, PML_E_INVAL, "data-file.prefix", o->data_file_prefix, "must not contain '/'");
+    if (o->data_path_directory != NULL && !stays_inside(o->data_path_directory))
+        return pml_option_source__fail(s, PML_E_INVAL, "data-file.path-directory", o->data_path_directory,
+                                       "must be a relative path below the table");
+    if (strchr(o->branch, '/') != NULL || !stays_inside(o->branch))
+        return pml_option_source__fail(s, PML_E_INVAL, "branch", o->branch, "not the name of a branch");
     return PML_OK;
 }
 
@@ -223,6 +249,7 @@ int pml_table_options__parse(pml_table_options *out, const pml_table_schema *s, 
         PML_RETURN_IF(bind(&o, &src, &bindings[i]));
     PML_RETURN_IF(bind_codecs(&o, &src));
     PML_RETURN_IF(bind_special(&o, &src));
+    PML_RETURN_IF(check_paths(&o, &src));
     for (size_t i = 0; for_write && i < s->n_fields; i++)
         PML_RETURN_IF(pml_table_options__stats_mode(&mode, s, &o, i, err));
     *out = o;
@@ -266,8 +293,8 @@ static const char *column_stats_mode(const pml_table_schema *s, const char *colu
     return NULL;
 }
 
-int pml_table_options__stats_mode(pml_stats_mode *out, const pml_table_schema *s, const pml_table_options *o, size_t column,
-                                  pml_error *err)
+int pml_table_options__stats_mode(pml_stats_mode *out, const pml_table_schema *s, const pml_table_options *o,
+                                  size_t column, pml_error *err)
 {
     const char *name = s->fields[column].name;
     const char *text = column_stats_mode(s, name);

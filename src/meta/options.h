@@ -62,8 +62,9 @@ int pml_table_options__stats_mode(pml_stats_mode *out, const pml_table_schema *s
 
 /* Refuses by name every table whose content this version cannot read rightly (primary key, merge engine, formats, deletion
    vectors, row tracking, ...). The message begins with the words "needs <feature>". The features are those of the corpus
-   index: primary-key, merge-engine:<e>, format:<f>, deletion-vectors, bucket:<b>, row-tracking, data-evolution, type:<t>. What the schema does not show (files of an older
-   schema, deletion vectors or ORC files left over from earlier options) is for the planner to refuse. */
+   index: primary-key, merge-engine:<e>, format:<f>, deletion-vectors, bucket:<b>, row-tracking, data-evolution, type:<t>.
+   What the schema does not show (files of an older schema, deletion vectors or ORC files left over from earlier options) is
+   for the planner to refuse. */
 int pml_table_options__check_supported(const pml_table_schema *s, const pml_option *overrides, size_t n, bool for_write,
                                        const char *where, pml_error *err);
 

@@ -14,15 +14,15 @@ typedef enum pml_option_kind {
     PML_OPTION_DURATION, /* "10 s" */
     PML_OPTION_BOOL,
     PML_OPTION_STRING,
-    PML_OPTION_ENUM      /* one of `values` */
+    PML_OPTION_ENUM /* one of `values` */
 } pml_option_kind;
 
 typedef enum pml_option_treatment {
     PML_OPTION_HONOURED,
-    PML_OPTION_WRITE_ONLY,    /* honoured, but only writing looks at it */
-    PML_OPTION_IGNORED,       /* safely: `reason` says why */
-    PML_OPTION_REFUSED,       /* any value but those in `values` changes what a reader must do: refused as "needs <needs>" */
-    PML_OPTION_REFUSED_WRITE  /* the same for writing only; reading is right without it */
+    PML_OPTION_WRITE_ONLY, /* honoured, but only writing looks at it */
+    PML_OPTION_IGNORED,    /* safely: `reason` says why */
+    PML_OPTION_REFUSED, /* any value but those in `values` changes what a reader must do: refused as "needs <needs>" */
+    PML_OPTION_REFUSED_WRITE /* the same for writing only; reading is right without it */
 } pml_option_treatment;
 
 typedef struct pml_option_rule {
@@ -43,6 +43,7 @@ const pml_option_rule *pml_option_rule__find(const char *key);
 /* Is value, whatever its case, one of "a|b|c"? */
 bool pml_option__is_one_of(const char *values, const char *value);
 /* Does the value have the form that the rule wants? PML_E_INVAL naming option, value and table. */
-int pml_option__check_value(const pml_option_rule *rule, const char *key, const char *value, const char *where, pml_error *err);
+int pml_option__check_value(const pml_option_rule *rule, const char *key, const char *value, const char *where,
+                            pml_error *err);
 
 #endif

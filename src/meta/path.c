@@ -73,8 +73,9 @@ static size_t blank_length(const uint8_t *p, size_t n)
     return p[0] == 0xe2 && p[1] == 0x80 && p[2] >= 0x80 && p[2] <= 0x8a && p[2] != 0x87 ? 3 : 0;
 }
 
-static bool is_blank(const uint8_t *p, size_t n)
+bool pml_path__is_blank(const char *text, size_t n)
 {
+    const uint8_t *p = (const uint8_t *)text;
     size_t i = 0, step = 1;
     while (i < n && step > 0) {
         step = blank_length(p + i, n - i);
@@ -90,7 +91,7 @@ static int append_text(pml_buf *out, const pml_type *t, const pml_value *v, cons
     if (v->kind != PML_VALUE_NULL)
         PML_RETURN_IF(o->partition_legacy_name ? pml_java_text__to_string(out, t, v, err)
                                                : pml_java_text__cast(out, t, v, err));
-    if (out->len == from || is_blank(out->data + from, out->len - from)) {
+    if (out->len == from || pml_path__is_blank((const char *)out->data + from, out->len - from)) {
         out->len = from;
         (void)pml_buf__append_str(out, o->partition_default_name);
     }

@@ -21,6 +21,8 @@ char *pml_path__manifest(pml_env *env, const char *root, const char *name);
    Refuses types whose text we cannot make as Java does (PML_E_UNSUPPORTED). */
 int pml_path__partition_texts(char **out, pml_env *env, const pml_table_schema *s, const pml_table_options *o,
                               pml_bytes partition, pml_error *err);
+/* Whether a value counts as null in paths: empty, or nothing but Java's white space. */
+bool pml_path__is_blank(const char *text, size_t n);
 /* "k=v/k2=v2/" escaped; "" for an unpartitioned table. */
 int pml_path__partition(char **out, pml_env *env, const pml_table_schema *s, const pml_table_options *o, pml_bytes partition,
                         pml_error *err);

@@ -4,9 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-static int parse_type(pml_type *out, pml_arena *arena, const json_t *v, pml_schema_ids ids, int depth, const pml_json_source *src);
+static int parse_type(pml_type *out, pml_arena *arena, const json_t *v, pml_schema_ids ids, int depth,
+                      const pml_json_source *src);
 
-static int parse_field(pml_field *out, pml_arena *arena, const json_t *v, pml_schema_ids ids, int depth, const pml_json_source *src)
+static int parse_field(pml_field *out, pml_arena *arena, const json_t *v, pml_schema_ids ids, int depth,
+                       const pml_json_source *src)
 {
     int64_t id = -1;
     if (!json_is_object(v))
@@ -32,7 +34,8 @@ static int get_fields(pml_field **out, size_t *n, pml_arena *arena, const json_t
     PML_RETURN_IF(pml_json__get_array(&array, object, "fields", PML_JSON_REQUIRED, src));
     size_t count = json_array_size(array);
     if (count > PML_TYPE_COLUMNS_MAX)
-        return pml_json__fail(src, PML_E_LIMIT, "%zu columns in one row, more than the limit of %d", count, PML_TYPE_COLUMNS_MAX);
+        return pml_json__fail(src, PML_E_LIMIT, "%zu columns in one row, more than the limit of %d", count,
+                              PML_TYPE_COLUMNS_MAX);
     pml_field *fields = pml_arena__array(arena, count, sizeof *fields);
     if (fields == NULL)
         return pml_error__no_memory(src->err);
@@ -73,8 +76,8 @@ static const struct object_word *find_object_word(const char *text, bool *nullab
     return NULL;
 }
 
-static int parse_children(pml_type *out, pml_arena *arena, const json_t *v, const struct object_word *w, pml_schema_ids ids,
-                          int depth, const pml_json_source *src)
+static int parse_children(pml_type *out, pml_arena *arena, const json_t *v, const struct object_word *w,
+                          pml_schema_ids ids, int depth, const pml_json_source *src)
 {
     out->n_children = w->children[1] == NULL ? 1 : 2;
     out->children = pml_arena__array(arena, out->n_children, sizeof *out->children);
@@ -91,7 +94,8 @@ static int parse_children(pml_type *out, pml_arena *arena, const json_t *v, cons
     return PML_OK;
 }
 
-static int parse_object(pml_type *out, pml_arena *arena, const json_t *v, pml_schema_ids ids, int depth, const pml_json_source *src)
+static int parse_object(pml_type *out, pml_arena *arena, const json_t *v, pml_schema_ids ids, int depth,
+                        const pml_json_source *src)
 {
     const char *text = json_string_value(json_object_get(v, "type"));
     const struct object_word *w = text == NULL ? NULL : find_object_word(text, &out->nullable);
@@ -121,7 +125,8 @@ static int type_height(const pml_type *t)
     return height;
 }
 
-static int parse_type(pml_type *out, pml_arena *arena, const json_t *v, pml_schema_ids ids, int depth, const pml_json_source *src)
+static int parse_type(pml_type *out, pml_arena *arena, const json_t *v, pml_schema_ids ids, int depth,
+                      const pml_json_source *src)
 {
     if (depth > PML_TYPE_DEPTH_MAX)
         return pml_json__fail(src, PML_E_LIMIT, "types are nested deeper than %d", PML_TYPE_DEPTH_MAX);
@@ -137,8 +142,8 @@ static int parse_type(pml_type *out, pml_arena *arena, const json_t *v, pml_sche
     return PML_OK;
 }
 
-int pml_schema_json__get_options(pml_option **out, size_t *n, pml_arena *arena, const json_t *object, const char *member,
-                                 pml_json_need need, const pml_json_source *src)
+int pml_schema_json__get_options(pml_option **out, size_t *n, pml_arena *arena, const json_t *object,
+                                 const char *member, pml_json_need need, const pml_json_source *src)
 {
     const json_t *map;
     json_t *v;

@@ -14,8 +14,8 @@ typedef enum pml_schema_ids { PML_SCHEMA_IDS_GIVEN, PML_SCHEMA_IDS_NONE } pml_sc
 int pml_schema_json__get_fields(pml_field **out, size_t *n, pml_arena *arena, const json_t *object, pml_schema_ids ids,
                                 const pml_json_source *src);
 /* An object of strings. */
-int pml_schema_json__get_options(pml_option **out, size_t *n, pml_arena *arena, const json_t *object, const char *member,
-                                 pml_json_need need, const pml_json_source *src);
+int pml_schema_json__get_options(pml_option **out, size_t *n, pml_arena *arena, const json_t *object,
+                                 const char *member, pml_json_need need, const pml_json_source *src);
 void pml_schema_json__put_fields(pml_json_writer *w, const pml_field *fields, size_t n);
 
 /* A schema without content. Returns owned. */

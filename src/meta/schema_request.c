@@ -98,13 +98,15 @@ static int check_bucket(const pml_table_schema *s, const pml_json_source *src)
         return pml_json__fail(src, src->code, "option bucket is '%.40s', expected a whole number", text);
     if (bucket == -1) {
         if (has_key && s->n_primary_keys == 0)
-            return pml_json__fail(src, src->code, "option bucket-key needs a number of buckets: set bucket, or leave it out");
+            return pml_json__fail(src, src->code,
+                                  "option bucket-key needs a number of buckets: set bucket, or leave it out");
         return PML_OK;
     }
     if (bucket == -2 && s->n_primary_keys > 0)
         return PML_OK;
     if (bucket < 1 || bucket > INT32_MAX)
-        return pml_json__fail(src, src->code, "option bucket is %lld, it must be -1 or a positive number", (long long)bucket);
+        return pml_json__fail(src, src->code, "option bucket is %lld, it must be -1 or a positive number",
+                              (long long)bucket);
     if (s->n_bucket_keys == 0)
         return pml_json__fail(src, src->code, "a table of %lld buckets needs the option bucket-key", (long long)bucket);
     return PML_OK;
@@ -131,10 +133,30 @@ static int check_field_option(const pml_table_schema *s, const char *key, const 
     for (const char *end = p + len; p < end; p++) {
         size_t n = strcspn(p, ",.");
         if (pml_table_schema__find(s, p, n) < 0)
-            return pml_json__fail(src, src->code, "option %.120s names the column '%.*s', which does not exist", key, (int)n, p);
+            return pml_json__fail(src, src->code, "option %.120s names the column '%.*s', which does not exist", key,
+                                  (int)n, p);
         p += n;
     }
     return PML_OK;
+}
+
+static int check_retained(const pml_table_schema *s, const pml_json_source *src)
+{
+    const char *min_text = pml_table_schema__option(s, "snapshot.num-retained.min");
+    const char *max_text = pml_table_schema__option(s, "snapshot.num-retained.max");
+    int64_t min = 10, max = INT32_MAX;
+    if (min_text != NULL && !pml_number__int64(&min, min_text, strlen(min_text)))
+        return pml_json__fail(src, src->code, "option snapshot.num-retained.min is '%.40s', expected a whole number",
+                              min_text);
+    if (max_text != NULL && !pml_number__int64(&max, max_text, strlen(max_text)))
+        return pml_json__fail(src, src->code, "option snapshot.num-retained.max is '%.40s', expected a whole number",
+                              max_text);
+    if (min >= 1 && max >= min)
+        return PML_OK;
+    return pml_json__fail(src, src->code,
+                          "options snapshot.num-retained.min %lld and .max %lld: both must be positive, the first "
+                          "not above the second",
+                          (long long)min, (long long)max);
 }
 
 static int check_options(const pml_table_schema *s, const pml_json_source *src)
@@ -150,6 +172,7 @@ static int check_options(const pml_table_schema *s, const pml_json_source *src)
     const char *producer = pml_table_schema__option(s, "changelog-producer");
     if (s->n_primary_keys == 0 && producer != NULL && !pml_option__is_one_of("none", producer))
         return pml_json__fail(src, src->code, "option changelog-producer needs a primary key");
+    PML_RETURN_IF(check_retained(s, src));
     PML_RETURN_IF(check_bucket(s, src));
     return check_mod_function(s, src);
 }
@@ -157,8 +180,8 @@ static int check_options(const pml_table_schema *s, const pml_json_source *src)
 /* A schema file may serve as a request: its other members are known and without effect. */
 static int check_members(const json_t *root, const pml_json_source *src)
 {
-    static const char *const known[] = {"fields",  "partitionKeys", "primaryKeys",    "options",   "comment",
-                                        "version", "id",            "highestFieldId", "timeMillis"};
+    static const char *const known[] = {"fields", "partitionKeys",  "primaryKeys", "options", "comment", "version",
+                                        "id",     "highestFieldId", "timeMillis"};
     const char *key;
     json_t *v;
     json_object_foreach((json_t *)(uintptr_t)root, key, v)
@@ -167,8 +190,10 @@ static int check_members(const json_t *root, const pml_json_source *src)
         for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
             found = found || strcmp(known[i], key) == 0;
         if (!found)
-            return pml_json__fail(src, src->code, "member '%.80s' is not known; a request has fields, partitionKeys, primaryKeys, "
-                                  "options and comment", key);
+            return pml_json__fail(src, src->code,
+                                  "member '%.80s' is not known; a request has fields, partitionKeys, primaryKeys, "
+                                  "options and comment",
+                                  key);
     }
     return PML_OK;
 }
@@ -182,7 +207,8 @@ static int fill(pml_table_schema *s, const json_t *root, const pml_json_source *
                                         PML_JSON_OPTIONAL, src));
     PML_RETURN_IF(pml_json__get_strings(&s->primary_keys, &s->n_primary_keys, &s->arena, root, "primaryKeys",
                                         PML_JSON_OPTIONAL, src));
-    PML_RETURN_IF(pml_schema_json__get_options(&s->options, &s->n_options, &s->arena, root, "options", PML_JSON_OPTIONAL, src));
+    PML_RETURN_IF(
+        pml_schema_json__get_options(&s->options, &s->n_options, &s->arena, root, "options", PML_JSON_OPTIONAL, src));
     PML_RETURN_IF(pml_json__get_string(&s->comment, &s->arena, root, "comment", PML_JSON_OPTIONAL, src));
     PML_RETURN_IF(take_keys(s, "partition", &s->partition_keys, &s->n_partition_keys, src));
     PML_RETURN_IF(take_keys(s, "primary-key", &s->primary_keys, &s->n_primary_keys, src));

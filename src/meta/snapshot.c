@@ -39,7 +39,8 @@ static int get_file_name(const char **out, pml_arena *arena, const json_t *root,
     return pml_json__fail(src, PML_E_CORRUPT, "member '%s' is '%.120s', not the name of a file", member, *out);
 }
 
-static int get_optional(pml_optional_int64 *out, const json_t *root, const char *member, int64_t first, const pml_json_source *src)
+static int get_optional(pml_optional_int64 *out, const json_t *root, const char *member, int64_t first,
+                        const pml_json_source *src)
 {
     return pml_json__find_int64(&out->v, &out->present, root, member, first, INT64_MAX, src);
 }
@@ -50,7 +51,8 @@ static int get_lists(pml_snapshot *s, pml_arena *arena, const json_t *root, cons
     PML_RETURN_IF(get_optional(&s->base_manifest_list_size, root, "baseManifestListSize", 0, src));
     PML_RETURN_IF(get_file_name(&s->delta_manifest_list, arena, root, "deltaManifestList", PML_JSON_REQUIRED, src));
     PML_RETURN_IF(get_optional(&s->delta_manifest_list_size, root, "deltaManifestListSize", 0, src));
-    PML_RETURN_IF(get_file_name(&s->changelog_manifest_list, arena, root, "changelogManifestList", PML_JSON_OPTIONAL, src));
+    PML_RETURN_IF(
+        get_file_name(&s->changelog_manifest_list, arena, root, "changelogManifestList", PML_JSON_OPTIONAL, src));
     PML_RETURN_IF(get_optional(&s->changelog_manifest_list_size, root, "changelogManifestListSize", 0, src));
     PML_RETURN_IF(get_file_name(&s->index_manifest, arena, root, "indexManifest", PML_JSON_OPTIONAL, src));
     return get_file_name(&s->statistics, arena, root, "statistics", PML_JSON_OPTIONAL, src);
@@ -66,7 +68,8 @@ static int get_commit(pml_snapshot *s, pml_arena *arena, const json_t *root, con
         if (strcmp(kinds[i].name, kind) == 0)
             s->commit_kind = kinds[i].kind;
     if (s->commit_kind == 0)
-        return pml_json__fail(src, PML_E_CORRUPT, "commitKind is '%.80s', expected APPEND, COMPACT, OVERWRITE or ANALYZE", kind);
+        return pml_json__fail(src, PML_E_CORRUPT,
+                              "commitKind is '%.80s', expected APPEND, COMPACT, OVERWRITE or ANALYZE", kind);
     return pml_json__get_int64(&s->time_ms, root, "timeMillis", INT64_MIN, INT64_MAX, src);
 }
 
@@ -87,8 +90,8 @@ static int fill(pml_snapshot *s, pml_arena *arena, const json_t *root, const pml
     bool present;
     PML_RETURN_IF(pml_json__find_int64(&version, &present, root, "version", 0, INT32_MAX, src));
     if (version != PML_SNAPSHOT_VERSION)
-        return pml_json__fail(src, PML_E_UNSUPPORTED, "snapshot version %lld%s, this version reads %d only", (long long)version,
-                              present ? "" : " (none given)", PML_SNAPSHOT_VERSION);
+        return pml_json__fail(src, PML_E_UNSUPPORTED, "snapshot version %lld%s, this version reads %d only",
+                              (long long)version, present ? "" : " (none given)", PML_SNAPSHOT_VERSION);
     s->version = (int32_t)version;
     PML_RETURN_IF(pml_json__get_string(&s->uuid, arena, root, "uuid", PML_JSON_OPTIONAL, src));
     PML_RETURN_IF(pml_json__get_int64(&s->id, root, "id", 1, INT64_MAX, src));
@@ -96,7 +99,8 @@ static int fill(pml_snapshot *s, pml_arena *arena, const json_t *root, const pml
     PML_RETURN_IF(get_lists(s, arena, root, src));
     PML_RETURN_IF(get_commit(s, arena, root, src));
     PML_RETURN_IF(get_counts(s, root, src));
-    PML_RETURN_IF(pml_schema_json__get_options(&s->properties, &s->n_properties, arena, root, "properties", PML_JSON_OPTIONAL, src));
+    PML_RETURN_IF(pml_schema_json__get_options(&s->properties, &s->n_properties, arena, root, "properties",
+                                               PML_JSON_OPTIONAL, src));
     return pml_json__get_string(&s->operation, arena, root, "operation", PML_JSON_OPTIONAL, src);
 }
 

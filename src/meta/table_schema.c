@@ -98,8 +98,9 @@ static int check_field_ids(id_check *c, const pml_field *fields, size_t n)
         const pml_field *f = &fields[i];
         void *old;
         if (f->id < 0 || f->id > c->highest)
-            return pml_json__fail(c->src, c->src->code, "column or member '%.120s' has id %d, not between 0 and highestFieldId %d",
-                                  f->name, f->id, c->highest);
+            return pml_json__fail(c->src, c->src->code,
+                                  "column or member '%.120s' has id %d, not between 0 and highestFieldId %d", f->name,
+                                  f->id, c->highest);
         if (pml_map__put(&c->seen, &f->id, sizeof f->id, (void *)(uintptr_t)f, &old) != PML_OK)
             return pml_error__no_memory(c->src->err);
         if (old != NULL)
@@ -135,8 +136,8 @@ static int find_keys(int32_t **out, pml_table_schema *s, const char *const *name
             return pml_json__fail(src, src->code, "%s names the column '%.120s', which does not exist", what, names[i]);
         const pml_type *t = &s->fields[index[i]].type;
         if (pml_type__is_nested(t) || t->kind == PML_TYPE_BLOB)
-            return pml_json__fail(src, src->code, "%s has column '%.120s' of type %s; keys must be atomic", what, names[i],
-                                  pml_type__word(t->kind));
+            return pml_json__fail(src, src->code, "%s has column '%.120s' of type %s; keys must be atomic", what,
+                                  names[i], pml_type__word(t->kind));
         for (size_t j = 0; j < i; j++)
             if (index[j] == index[i])
                 return pml_json__fail(src, src->code, "%s names the column '%.120s' twice", what, names[i]);
@@ -154,7 +155,8 @@ static bool is_one_of(int32_t index, const int32_t *list, size_t n)
 }
 
 /* Option bucket-key, split at commas as it is: Java 1.4.2 trims nothing here. */
-static int split_bucket_key(const char ***out, size_t *n, pml_table_schema *s, const char *text, const pml_json_source *src)
+static int split_bucket_key(const char ***out, size_t *n, pml_table_schema *s, const char *text,
+                            const pml_json_source *src)
 {
     size_t count = 1;
     for (const char *p = text; *p != '\0'; p++)
@@ -191,7 +193,7 @@ static int trim_primary_key(pml_table_schema *s, const int32_t *key, const pml_j
 static int derive_bucket_keys(pml_table_schema *s, const int32_t *key, const pml_json_source *src)
 {
     const char *text = pml_table_schema__option(s, "bucket-key");
-    const char **names;
+    const char **names = NULL;
     PML_RETURN_IF(trim_primary_key(s, key, src));
     if (text == NULL || text[strspn(text, " ")] == '\0')
         return PML_OK;
@@ -201,7 +203,8 @@ static int derive_bucket_keys(pml_table_schema *s, const int32_t *key, const pml
         if (is_one_of(s->bucket_index[i], s->partition_index, s->n_partition_keys))
             return pml_json__fail(src, src->code, "option bucket-key names the partition column '%.120s'", names[i]);
         if (s->n_primary_keys > 0 && !is_one_of(s->bucket_index[i], key, s->n_primary_keys))
-            return pml_json__fail(src, src->code, "option bucket-key names '%.120s', which is not in the primary key", names[i]);
+            return pml_json__fail(src, src->code, "option bucket-key names '%.120s', which is not in the primary key",
+                                  names[i]);
     }
     return PML_OK;
 }
@@ -248,8 +251,8 @@ static int fill(pml_table_schema *s, const json_t *root, const pml_json_source *
     PML_RETURN_IF(pml_json__find_int64(&version, &present, root, "version", 1, INT32_MAX, src));
     s->version = present ? (int32_t)version : 1;
     if (s->version > SCHEMA_VERSION)
-        return pml_json__fail(src, PML_E_UNSUPPORTED, "schema version %d is newer than %d, which this version knows", s->version,
-                              SCHEMA_VERSION);
+        return pml_json__fail(src, PML_E_UNSUPPORTED, "schema version %d is newer than %d, which this version knows",
+                              s->version, SCHEMA_VERSION);
     PML_RETURN_IF(pml_json__get_int64(&s->id, root, "id", 0, INT64_MAX, src));
     PML_RETURN_IF(pml_schema_json__get_fields(&s->fields, &s->n_fields, &s->arena, root, PML_SCHEMA_IDS_GIVEN, src));
     PML_RETURN_IF(pml_json__get_int64(&highest, root, "highestFieldId", -1, PML_ID_KEY_BASE - 1, src));
@@ -258,7 +261,8 @@ static int fill(pml_table_schema *s, const json_t *root, const pml_json_source *
                                         PML_JSON_REQUIRED, src));
     PML_RETURN_IF(pml_json__get_strings(&s->primary_keys, &s->n_primary_keys, &s->arena, root, "primaryKeys",
                                         PML_JSON_REQUIRED, src));
-    PML_RETURN_IF(pml_schema_json__get_options(&s->options, &s->n_options, &s->arena, root, "options", PML_JSON_REQUIRED, src));
+    PML_RETURN_IF(
+        pml_schema_json__get_options(&s->options, &s->n_options, &s->arena, root, "options", PML_JSON_REQUIRED, src));
     PML_RETURN_IF(pml_json__get_string(&s->comment, &s->arena, root, "comment", PML_JSON_OPTIONAL, src));
     PML_RETURN_IF(pml_json__find_int64(&s->time_ms, &present, root, "timeMillis", INT64_MIN, INT64_MAX, src));
     PML_RETURN_IF(apply_old_defaults(s, src));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The real-time context from inside: the partition-buckets (PBs) of one table branch, their stores, and what is known of their
- * committed progress. Section numbers in the comments are those of docs/realtime-design.md.
+ * committed progress. Section numbers in the comments are those of docs/design/realtime.md.
  *
  * Lock order (22.1): pb.prepare_mu < pb.write_mu < pb.advance_mu < ctx.progress_mu < ctx.registry. A plugin is called only under
  * write_mu (write, seal) and advance_mu (advance), never under progress_mu or registry (I17).
@@ -60,7 +60,7 @@ typedef struct rt_pb {
     char name[PML_PB_NAME_BYTES];
     int32_t total_buckets;
     atomic_int state; /* rt_pb_state */
-    uint8_t lineage[16];
+    pml_lineage lineage; /* known from the start: the table's or a fresh one */
     const pml_rt_store_vtbl *vt;
     void *store;
 
@@ -76,12 +76,14 @@ typedef struct rt_pb {
     pml_mutex advance_mu; /* guards reclaimed_end */
     int64_t reclaimed_end;
 
-    bool ever_committed; /* progress_mu: an entry was seen in some snapshot (10.1: absence then means removed) */
+    int64_t committed_id; /* progress_mu: oldest snapshot in which its progress was seen (10.1: from there on absence means removed);
+                             -1 none */
     int64_t adopted_end; /* progress_mu: the last committed end adopted, -1 none */
 } rt_pb;
 
 struct pml_rt_context {
-    atomic_int refs;
+    atomic_int refs;   /* handles of callers, writer, entries, scans, pins, streams */
+    atomic_int owners; /* handles of callers only: the last one closes */
     pml_env *env;
     pid_t pid;
     pml_arena arena; /* options */
@@ -89,13 +91,15 @@ struct pml_rt_context {
     pml_option_pair *overrides;
     const pml_rt_plugin *plugin; /* chosen at bind */
     void *backend;
-    pml_rt_host_services *host;
-    pml_effective_cache *effective_cache; /* under progress_mu? no: it has its own lock */
+    pml_rt_host_ctx *host;
+    pml_effective_cache effective_cache; /* has its own lock */
 
-    atomic_bool closed, poisoned;
+    atomic_bool closed, poisoned, poisoning;
+    atomic_bool dropped_rows; /* an aborted writer dropped rows: no further writer on this context */
     char poison_reason[256]; /* written once, before poisoned is set */
     _Atomic(pml_rt_writer *) writer;
-    _Atomic(struct rt_flight *) flight; /* the prepare in flight */
+    pml_mutex flight_mu;      /* guards flight; nothing is called under it */
+    struct rt_flight *flight; /* the prepare in flight, NULL: none */
 
     pml_rwlock registry; /* guards table (once set it stays), pbs */
     pml_table *table;
@@ -103,6 +107,9 @@ struct pml_rt_context {
     pml_option *all_options;   /* table options and overrides, for stores */
     size_t n_all_options;
     pml_map pbs; /* encoded key -> rt_pb */
+    pml_map pbs_by_texts; /* encoded texts -> rt_pb: a progress entry belongs to one of them */
+    size_t n_transport; /* the transport schema (11.1): offset column, then the table's columns */
+    const pml_field *transport;
 
     pml_mutex progress_mu; /* guards what follows */
     int64_t advanced_id;   /* -1: none */
@@ -112,24 +119,31 @@ struct pml_rt_context {
 
     /* metrics (21) */
     atomic_llong open_views, write_rows, write_batches, rejected_batches, seals, prepares, prepare_failures, commits,
-        commit_retries, commit_idempotent_hits, advances, reclaimed_rows, plans, plan_retries, dropped_views;
+        commit_retries, commit_idempotent_hits, advances, reclaimed_rows, plans, plan_retries, dropped_views,
+        uncommitted_rows;
     atomic_llong write_ns_sum, write_ns_max, prepare_ns_sum, prepare_ns_max, plan_ns_sum, plan_ns_max;
 };
 
+void pml_rt_context__acquire(pml_rt_context *c);
+void pml_rt_context__release(pml_rt_context *c); /* of references that are not callers' handles */
 /* Every entry point: same process, not poisoned; open unless `closing` is fine. */
 int pml_rt_context__check(pml_rt_context *c, pml_error *err);
 /* Binds the context to the table at first use; another table, or a table that does not allow real-time: an error by name. */
 int pml_rt_context__bind(pml_rt_context *c, pml_table *t, pml_error *err);
+bool pml_rt_context__is_bound(pml_rt_context *c);
 /* A broken invariant or a failed PB: everything but existing readers must be made anew. Returns PML_E_RECREATE. */
 int pml_rt_context__poison(pml_rt_context *c, pml_error *err, const char *format, ...) PML_PRINTF(3, 4);
+/* Effective progress of a snapshot (NULL: the latest) under this context's options. Returns owned. */
+int pml_rt_context__effective(pml_effective **out, pml_rt_context *c, const pml_snapshot *snapshot, pml_error *err);
 void pml_rt_context__metric_time(atomic_llong *sum, atomic_llong *max, int64_t ns);
 
 /* ---- PBs (rt_pbs.c) ---- */
 /* Existing entry or NULL; a reference is taken. */
 rt_pb *pml_rt_pb__find(pml_rt_context *c, const pml_pb_key *key);
 /* The entry, made when absent: opens the store at the committed end of `progress`. A reference is taken. */
-int pml_rt_pb__get(rt_pb **out, pml_rt_context *c, const pml_pb_key *key, const pml_progress *progress, int64_t first_sequence,
+int pml_rt_pb__get(rt_pb **out, pml_rt_context *c, const pml_pb_key *key, const pml_effective *progress, int64_t first_sequence,
                    pml_error *err);
+void pml_rt_pb__acquire(rt_pb *pb);
 void pml_rt_pb__release(rt_pb *pb);
 /* All entries, ordered by key; a reference is taken of each. Free the array with pml_env__free. */
 int pml_rt_pb__list(rt_pb ***out, size_t *n, pml_rt_context *c, pml_error *err);
@@ -137,10 +151,14 @@ void pml_rt_pb__release_list(pml_env *env, rt_pb **v, size_t n);
 /* A store call failed: NO_EFFECT passes through, anything else fails the PB and so (P1) the context. `what` names the call. */
 int pml_rt_pb__store_failed(rt_pb *pb, int code, pml_error *err, const char *what);
 int pml_rt_pb__check_state(const rt_pb *pb, pml_error *err);
+/* The progress of the PB stands in this snapshot. progress_mu is held. */
+void pml_rt_pb__saw_committed_locked(rt_pb *pb, int64_t snapshot_id);
 
 /* ---- notes (rt_notes.c) ---- */
 uint64_t pml_rt_mix64(uint64_t offset); /* the splitmix64 finaliser */
-int pml_rt_note__add_dense(rt_rows_note *n, pml_env *env, pml_rt_range r);
+/* Room for one more range, so that add_dense cannot fail once the store has the rows. PML_E_NOMEM, PML_E_LIMIT. */
+int pml_rt_note__reserve(rt_rows_note *n, pml_env *env);
+void pml_rt_note__add_dense(rt_rows_note *n, pml_rt_range r);
 void pml_rt_note__add_explicit(rt_rows_note *n, int64_t rows, uint64_t hash);
 void pml_rt_note__clear(rt_rows_note *n, pml_env *env);
 uint64_t pml_rt_note__hash(const rt_rows_note *n); /* of all rows, dense ranges included: O(rows) */
@@ -180,5 +198,8 @@ typedef struct rt_flight {
 
 /* Marks entries; the flight ends when all of its entries are resolved. */
 void pml_rt_entry__resolve(pml_rt_entry *e, bool committed);
+void pml_rt_entry__release(pml_rt_entry *e);
+/* The last caller's handle is gone: nobody will resolve the flight, which would keep the context alive for ever. */
+void pml_rt_context__drop_flight(pml_rt_context *c);
 
 #endif

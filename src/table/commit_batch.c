@@ -92,6 +92,26 @@ out:
     return rc;
 }
 
+/* The caller's properties, and the real-time progress of the snapshot before: a commit that brings no real-time rows carries it
+   on (realtime.md 7.3), or every reader would have to walk back for it. */
+static int carry_progress(pml_commit_decision *d, const pml_commit_options *o, const pml_commit_base *base, pml_error *err)
+{
+    static const char key[] = "realtime.offsets";
+    const char *progress = base->latest == NULL ? NULL : pml_snapshot__property(base->latest, key);
+    pml_option *v = pml_arena__array(base->arena, o->n_properties + 1, sizeof *v);
+    if (v == NULL)
+        return pml_error__no_memory(err);
+    for (size_t i = 0; i < o->n_properties; i++) {
+        if (strcmp(o->properties[i].key, key) == 0)
+            return pml_error__set(err, PML_E_INVAL, "the property %s belongs to real-time commits", key);
+        v[d->n_properties++] = (pml_option){o->properties[i].key, o->properties[i].value};
+    }
+    if (progress != NULL)
+        v[d->n_properties++] = (pml_option){key, progress};
+    d->properties = v;
+    return PML_OK;
+}
+
 static int batch_decide(void *arg, pml_commit_decision *d, const pml_commit_base *base, pml_error *err)
 {
     batch_commit *b = arg;
@@ -117,12 +137,8 @@ static int batch_decide(void *arg, pml_commit_decision *d, const pml_commit_base
     }
     d->n_files = b->n;
     d->files = b->files;
-    d->n_properties = o->n_properties;
-    d->properties = (const pml_option *)(const void *)o->properties;
-    return PML_OK;
+    return carry_progress(d, o, base, err);
 }
-
-_Static_assert(sizeof(pml_option) == sizeof(pml_option_pair), "the public pair and the inner option are one layout");
 
 static int collect_files(batch_commit *b, pml_messages *const *messages, size_t n, pml_error *err)
 {

@@ -207,8 +207,8 @@ static int delta_entries(pml_manifest_entry **out, size_t *n, pml_commit_files *
 
 static int write_delta(pml_commit_files *f, const pml_commit_decision *d, pml_error *err)
 {
-    pml_manifest_entry *v;
-    size_t n;
+    pml_manifest_entry *v = NULL;
+    size_t n = 0;
     PML_RETURN_IF(delta_entries(&v, &n, f, d, err));
     f->n_delta = 0;
     f->delta = pml_arena__alloc(&f->arena, sizeof *f->delta);

@@ -148,6 +148,18 @@ static int assign_buckets(routing *g, const struct ArrowArray *batch, int32_t fi
     return rc;
 }
 
+static int partition_columns(routing *g, int32_t first_column, pml_error *err)
+{
+    const pml_table_schema *s = g->t->schema;
+    if (s->n_partition_keys > PML_PARTITION_KEYS_MAX)
+        return pml_error__set(err, PML_E_LIMIT, "%s has more than %d partition keys", g->t->path, PML_PARTITION_KEYS_MAX);
+    for (size_t i = 0; i < s->n_partition_keys; i++) {
+        g->partition_types[i] = &s->fields[s->partition_index[i]].type;
+        g->partition_columns[i] = s->partition_index[i] + first_column;
+    }
+    return PML_OK;
+}
+
 int pml_route__batch(pml_route *out, const pml_table *t, const struct ArrowArray *batch, int32_t first_column, pml_error *err)
 {
     routing g = {.route = out, .t = t};
@@ -159,14 +171,7 @@ int pml_route__batch(pml_route *out, const pml_table *t, const struct ArrowArray
     pml_buf__init(&g.key, t->env, PML_BINARY_ROW_MAX);
     if (batch->length == 0)
         goto out;
-    if (s->n_partition_keys > PML_PARTITION_KEYS_MAX) {
-        rc = pml_error__set(err, PML_E_LIMIT, "%s has more than %d partition keys", t->path, PML_PARTITION_KEYS_MAX);
-        goto out;
-    }
-    for (size_t i = 0; i < s->n_partition_keys; i++) {
-        g.partition_types[i] = &s->fields[s->partition_index[i]].type;
-        g.partition_columns[i] = s->partition_index[i] + first_column;
-    }
+    PML_TRY(partition_columns(&g, first_column, err));
     PML_TRY(assign_buckets(&g, batch, first_column, err));
     if (s->n_partition_keys == 0 && g.buckets == NULL) { /* one slice, no look at the rows */
         uint32_t index;
@@ -188,5 +193,21 @@ out:
     pml_map__clear(&g.by_key, NULL);
     if (rc != PML_OK)
         pml_route__clear(out);
+    return rc;
+}
+
+int pml_route__partition_of(pml_bytes *out, pml_arena *arena, const pml_table *t, const struct ArrowArray *batch, int64_t row,
+                            int32_t first_column, pml_error *err)
+{
+    routing g = {.t = t};
+    int rc;
+    pml_buf__init(&g.key, t->env, PML_BINARY_ROW_MAX);
+    PML_TRY(partition_columns(&g, first_column, err));
+    PML_TRY(row_key(&g, batch, row, err));
+    out->len = g.key.len - 4;
+    out->ptr = pml_arena__copy(arena, g.key.data, out->len);
+    rc = out->ptr == NULL ? pml_error__no_memory(err) : PML_OK;
+out:
+    pml_buf__clear(&g.key);
     return rc;
 }

@@ -21,6 +21,9 @@ typedef struct pml_route {
 
 /* The batch has all table columns (first_column: how many other columns come before them). Its rows are checked already. */
 int pml_route__batch(pml_route *out, const pml_table *t, const struct ArrowArray *batch, int32_t first_column, pml_error *err);
+/* Counted partition row of one row, in the arena. */
+int pml_route__partition_of(pml_bytes *out, pml_arena *arena, const pml_table *t, const struct ArrowArray *batch, int64_t row,
+                            int32_t first_column, pml_error *err);
 void pml_route__clear(pml_route *r);
 /* Order of partition-buckets: partition bytes, then bucket. */
 int pml_route__compare(pml_bytes a_partition, int32_t a_bucket, pml_bytes b_partition, int32_t b_bucket);

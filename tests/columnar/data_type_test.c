@@ -54,25 +54,61 @@ static const struct text_case {
     const char *text, *canonical;
 } cases[] = {
     /* The canonical forms of atomic types are what Java 1.4.2 prints for the same text. */
-    {"INT", "INT"}, {"int not null", "INT NOT NULL"}, {"INTEGER NULL", "INT"}, {"  INT  ", "INT"}, {"BIGINT null", "BIGINT"},
-    {"TINYINT", "TINYINT"}, {"SMALLINT", "SMALLINT"}, {"BOOLEAN", "BOOLEAN"}, {"FLOAT", "FLOAT"}, {"DOUBLE", "DOUBLE"},
-    {"DOUBLE PRECISION", "DOUBLE"}, {"DATE", "DATE"}, {"STRING", "STRING"}, {"BYTES", "BYTES"}, {"CHAR", "CHAR(1)"},
-    {"CHAR(3)", "CHAR(3)"}, {"VARCHAR", "VARCHAR(1)"}, {"VARCHAR(2147483647)", "STRING"}, {"VARCHAR (5)", "VARCHAR(5)"},
-    {"BINARY", "BINARY(1)"}, {"VARBINARY", "VARBINARY(1)"}, {"VARBINARY(5)", "VARBINARY(5)"}, {"DECIMAL", "DECIMAL(10, 0)"},
-    {"DECIMAL(5)", "DECIMAL(5, 0)"}, {"DECIMAL(10,2)", "DECIMAL(10, 2)"}, {"DEC(3,1)", "DECIMAL(3, 1)"},
-    {"NUMERIC(38, 38)", "DECIMAL(38, 38)"}, {"DECIMAL ( 10 , 2 )", "DECIMAL(10, 2)"}, {"TIME", "TIME(0)"}, {"TIME(3)", "TIME(3)"},
-    {"TIME(3) WITHOUT TIME ZONE", "TIME(3)"}, {"TIMESTAMP", "TIMESTAMP(6)"}, {"TIMESTAMP(3) NOT NULL", "TIMESTAMP(3) NOT NULL"},
-    {"TIMESTAMP WITHOUT TIME ZONE", "TIMESTAMP(6)"}, {"TIMESTAMP_LTZ", "TIMESTAMP(6) WITH LOCAL TIME ZONE"},
+    {"INT", "INT"},
+    {"int not null", "INT NOT NULL"},
+    {"INTEGER NULL", "INT"},
+    {"  INT  ", "INT"},
+    {"BIGINT null", "BIGINT"},
+    {"TINYINT", "TINYINT"},
+    {"SMALLINT", "SMALLINT"},
+    {"BOOLEAN", "BOOLEAN"},
+    {"FLOAT", "FLOAT"},
+    {"DOUBLE", "DOUBLE"},
+    {"DOUBLE PRECISION", "DOUBLE"},
+    {"DATE", "DATE"},
+    {"STRING", "STRING"},
+    {"BYTES", "BYTES"},
+    {"CHAR", "CHAR(1)"},
+    {"CHAR(3)", "CHAR(3)"},
+    {"VARCHAR", "VARCHAR(1)"},
+    {"VARCHAR(2147483647)", "STRING"},
+    {"VARCHAR (5)", "VARCHAR(5)"},
+    {"BINARY", "BINARY(1)"},
+    {"VARBINARY", "VARBINARY(1)"},
+    {"VARBINARY(5)", "VARBINARY(5)"},
+    {"DECIMAL", "DECIMAL(10, 0)"},
+    {"DECIMAL(5)", "DECIMAL(5, 0)"},
+    {"DECIMAL(10,2)", "DECIMAL(10, 2)"},
+    {"DEC(3,1)", "DECIMAL(3, 1)"},
+    {"NUMERIC(38, 38)", "DECIMAL(38, 38)"},
+    {"DECIMAL ( 10 , 2 )", "DECIMAL(10, 2)"},
+    {"TIME", "TIME(0)"},
+    {"TIME(3)", "TIME(3)"},
+    {"TIME(3) WITHOUT TIME ZONE", "TIME(3)"},
+    {"TIMESTAMP", "TIMESTAMP(6)"},
+    {"TIMESTAMP(3) NOT NULL", "TIMESTAMP(3) NOT NULL"},
+    {"TIMESTAMP WITHOUT TIME ZONE", "TIMESTAMP(6)"},
+    {"TIMESTAMP_LTZ", "TIMESTAMP(6) WITH LOCAL TIME ZONE"},
     {"TIMESTAMP_LTZ(9)", "TIMESTAMP(9) WITH LOCAL TIME ZONE"},
-    {"TIMESTAMP (3)  WITH   LOCAL TIME ZONE NOT NULL", "TIMESTAMP(3) WITH LOCAL TIME ZONE NOT NULL"}, {"VARIANT", "VARIANT"},
-    {"BLOB", "BLOB"}, {"INT ARRAY", "ARRAY<INT>"}, {"INT NOT NULL ARRAY NOT NULL", "ARRAY<INT NOT NULL> NOT NULL"},
-    {"INT MULTISET", "MULTISET<INT>"}, {"VECTOR<FLOAT, 3>", "VECTOR<FLOAT, 3>"},
-    {"VECTOR<FLOAT NOT NULL, 3> NOT NULL", "VECTOR<FLOAT NOT NULL, 3> NOT NULL"}, {"VECTOR<BOOLEAN,2>", "VECTOR<BOOLEAN, 2>"},
+    {"TIMESTAMP (3)  WITH   LOCAL TIME ZONE NOT NULL", "TIMESTAMP(3) WITH LOCAL TIME ZONE NOT NULL"},
+    {"VARIANT", "VARIANT"},
+    {"BLOB", "BLOB"},
+    {"INT ARRAY", "ARRAY<INT>"},
+    {"INT NOT NULL ARRAY NOT NULL", "ARRAY<INT NOT NULL> NOT NULL"},
+    {"INT MULTISET", "MULTISET<INT>"},
+    {"VECTOR<FLOAT, 3>", "VECTOR<FLOAT, 3>"},
+    {"VECTOR<FLOAT NOT NULL, 3> NOT NULL", "VECTOR<FLOAT NOT NULL, 3> NOT NULL"},
+    {"VECTOR<BOOLEAN,2>", "VECTOR<BOOLEAN, 2>"},
     /* Forms of ours. */
-    {"ARRAY<INT>", "ARRAY<INT>"}, {"array<array<int not null>> NOT NULL", "ARRAY<ARRAY<INT NOT NULL>> NOT NULL"},
-    {"INT ARRAY ARRAY", "ARRAY<ARRAY<INT>>"}, {"MAP<STRING,INT> NOT NULL", "MAP<STRING, INT> NOT NULL"},
-    {"MULTISET<STRING>", "MULTISET<STRING>"}, {"ROW<a INT, b STRING NOT NULL>", "ROW<`a` INT, `b` STRING NOT NULL>"},
-    {"ROW(a INT, b STRING)", "ROW<`a` INT, `b` STRING>"}, {"ROW<>", "ROW<>"}, {"ROW<INT INT>", "ROW<`INT` INT>"},
+    {"ARRAY<INT>", "ARRAY<INT>"},
+    {"array<array<int not null>> NOT NULL", "ARRAY<ARRAY<INT NOT NULL>> NOT NULL"},
+    {"INT ARRAY ARRAY", "ARRAY<ARRAY<INT>>"},
+    {"MAP<STRING,INT> NOT NULL", "MAP<STRING, INT> NOT NULL"},
+    {"MULTISET<STRING>", "MULTISET<STRING>"},
+    {"ROW<a INT, b STRING NOT NULL>", "ROW<`a` INT, `b` STRING NOT NULL>"},
+    {"ROW(a INT, b STRING)", "ROW<`a` INT, `b` STRING>"},
+    {"ROW<>", "ROW<>"},
+    {"ROW<INT INT>", "ROW<`INT` INT>"},
     {"ROW<`a b` INT NOT NULL, `c``d` ROW<x BIGINT>>", "ROW<`a b` INT NOT NULL, `c``d` ROW<`x` BIGINT>>"},
     {"ROW<a INT 'it''s', b STRING COMMENT 'c'>", "ROW<`a` INT COMMENT 'it''s', `b` STRING COMMENT 'c'>"},
     {"ROW<a INT DEFAULT 5, b STRING DEFAULT 'x''y'>", "ROW<`a` INT DEFAULT 5, `b` STRING DEFAULT 'x''y'>"},
@@ -80,12 +116,56 @@ static const struct text_case {
 };
 
 static const char *const bad_texts[] = {
-    "", " ", "REAL", "BOOL", "NULL", "RAW('x','y')", "INT INT", "INT(5)", "INT;", "STRING(5)", "`INT`", "'x'", "CHAR(0)", "CHAR(-1)",
-    "CHAR(2147483648)", "CHAR(99999999999999999999999)", "CHAR(3", "CHAR(", "CHAR()", "DECIMAL(39,1)", "DECIMAL(3,4)",
-    "DECIMAL(0,0)", "DECIMAL(3,)", "TIME(10)", "TIME(3) WITH LOCAL TIME ZONE", "TIMESTAMP(3) WITH TIME ZONE",
-    "TIMESTAMP(3) WITH LOCAL", "INT NOT", "INT NOT NUL", "ARRAY", "ARRAY<", "ARRAY<INT", "ARRAY<INT>>", "MAP<INT>", "MAP<INT,INT,INT>",
-    "ROW", "ROW<a>", "ROW<a INT,>", "ROW<a INT b INT>", "ROW<a INT, a INT>", "ROW<a INT)", "ROW<`a INT>", "ROW<`` INT>", "ROW<a.b INT>",
-    "ROW<a INT COMMENT>", "ROW<a INT DEFAULT>", "VECTOR<FLOAT>", "VECTOR<FLOAT,0>", "VECTOR<STRING, 3>", "VECTOR<DECIMAL(3,1),2>",
+    "",
+    " ",
+    "REAL",
+    "BOOL",
+    "NULL",
+    "RAW('x','y')",
+    "INT INT",
+    "INT(5)",
+    "INT;",
+    "STRING(5)",
+    "`INT`",
+    "'x'",
+    "CHAR(0)",
+    "CHAR(-1)",
+    "CHAR(2147483648)",
+    "CHAR(99999999999999999999999)",
+    "CHAR(3",
+    "CHAR(",
+    "CHAR()",
+    "DECIMAL(39,1)",
+    "DECIMAL(3,4)",
+    "DECIMAL(0,0)",
+    "DECIMAL(3,)",
+    "TIME(10)",
+    "TIME(3) WITH LOCAL TIME ZONE",
+    "TIMESTAMP(3) WITH TIME ZONE",
+    "TIMESTAMP(3) WITH LOCAL",
+    "INT NOT",
+    "INT NOT NUL",
+    "ARRAY",
+    "ARRAY<",
+    "ARRAY<INT",
+    "ARRAY<INT>>",
+    "MAP<INT>",
+    "MAP<INT,INT,INT>",
+    "ROW",
+    "ROW<a>",
+    "ROW<a INT,>",
+    "ROW<a INT b INT>",
+    "ROW<a INT, a INT>",
+    "ROW<a INT)",
+    "ROW<`a INT>",
+    "ROW<`` INT>",
+    "ROW<a.b INT>",
+    "ROW<a INT COMMENT>",
+    "ROW<a INT DEFAULT>",
+    "VECTOR<FLOAT>",
+    "VECTOR<FLOAT,0>",
+    "VECTOR<STRING, 3>",
+    "VECTOR<DECIMAL(3,1),2>",
 };
 
 static void type_text_is_parsed_to_its_canonical_form(void **state)
@@ -108,6 +188,14 @@ static void type_text_that_is_wrong_is_refused(void **state)
     }
 }
 
+static void type_text_with_a_nul_is_refused(void **state)
+{
+    (void)state;
+    pml_type type;
+    must_fail_with(PML_E_INVAL, pml_type__parse(&type, &arena, "INT\0", 4, NULL, &err), &err);
+    must_fail_with(PML_E_INVAL, pml_type__parse(&type, &arena, "ROW<a INT DEFAULT x\0y>", 22, NULL, &err), &err);
+}
+
 static void type_text_of_a_newer_version_is_unsupported(void **state)
 {
     (void)state;
@@ -119,7 +207,8 @@ static void type_text_of_a_newer_version_is_unsupported(void **state)
 static void type_text_every_prefix_is_handled(void **state)
 {
     (void)state;
-    const char *text = "ROW<`a``b` MAP<STRING NOT NULL, DECIMAL(10, 2)>, c VECTOR<FLOAT, 3> COMMENT 'x''y' DEFAULT 5> NOT NULL";
+    const char *text =
+        "ROW<`a``b` MAP<STRING NOT NULL, DECIMAL(10, 2)>, c VECTOR<FLOAT, 3> COMMENT 'x''y' DEFAULT 5> NOT NULL";
     for (size_t n = 0; n < strlen(text); n++) {
         pml_type type;
         char *exact = malloc(n + 1); /* so that the sanitizer sees a read past the end */
@@ -127,6 +216,32 @@ static void type_text_every_prefix_is_handled(void **state)
         int rc = pml_type__parse(&type, &arena, exact, n, NULL, &err);
         free(exact);
         assert_true(rc == PML_E_INVAL || n >= strlen(text) - strlen(" NOT NULL"));
+    }
+}
+
+static void type_text_of_random_words_never_crashes(void **state)
+{
+    (void)state;
+    static const char *const words[] = {
+        "ROW", "<",       ">",    "(",       ")",       ",",         "`a`",   "'c'",   "ARRAY",    "MAP",   "INT",
+        "NOT", "NULL",    "CHAR", "3",       "`",       "VECTOR",    "FLOAT", "b",     "TIME",     "ZONE",  "WITHOUT",
+        ".",   "COMMENT", "'",    "DECIMAL", "DEFAULT", "TIMESTAMP", "WITH",  "LOCAL", "MULTISET", "DOUBLE"};
+    t->random_state = test_seed();
+    for (int i = 0; i < 20000; i++) {
+        pml_buf b;
+        pml_type type;
+        pml_arena fresh;
+        pml_arena__init(&fresh, t->env);
+        pml_buf__init(&b, t->env, 4096);
+        for (uint64_t n = test_random(t) % 12; n-- > 0;)
+            (void)pml_buf__append_format(&b, "%s ", words[test_random(t) % (sizeof words / sizeof words[0])]);
+        (void)pml_buf__append(&b, "", 0);
+        int rc = pml_type__parse(&type, &fresh, b.data == NULL ? "" : (char *)b.data, b.len, NULL, &err);
+        assert_true(rc == PML_OK || rc == PML_E_INVAL);
+        if (rc == PML_OK)
+            must_ok(pml_type__print(&b, &type), NULL);
+        pml_buf__clear(&b);
+        pml_arena__clear(&fresh);
     }
 }
 
@@ -184,9 +299,13 @@ static void row_members_are_numbered_before_their_children(void **state)
 static void types_are_equal_only_when_all_parts_are(void **state)
 {
     (void)state;
-    static const char *const different[] = {
-        "ROW<a INT, b ARRAY<STRING>>", "ROW<a INT, b ARRAY<STRING NOT NULL>>", "ROW<a INT, c ARRAY<STRING>>",
-        "ROW<a INT, b ARRAY<VARCHAR(3)>>", "ROW<a INT>", "ROW<a INT 'd', b ARRAY<STRING>>", "ROW<a INT DEFAULT 1, b ARRAY<STRING>>"};
+    static const char *const different[] = {"ROW<a INT, b ARRAY<STRING>>",
+                                            "ROW<a INT, b ARRAY<STRING NOT NULL>>",
+                                            "ROW<a INT, c ARRAY<STRING>>",
+                                            "ROW<a INT, b ARRAY<VARCHAR(3)>>",
+                                            "ROW<a INT>",
+                                            "ROW<a INT 'd', b ARRAY<STRING>>",
+                                            "ROW<a INT DEFAULT 1, b ARRAY<STRING>>"};
     pml_type x, y;
     for (size_t i = 0; i < 7; i++)
         for (size_t j = 0; j < 7; j++) {
@@ -228,8 +347,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(type_text_is_parsed_to_its_canonical_form, given, closed),
         cmocka_unit_test_setup_teardown(type_text_that_is_wrong_is_refused, given, closed),
+        cmocka_unit_test_setup_teardown(type_text_with_a_nul_is_refused, given, closed),
         cmocka_unit_test_setup_teardown(type_text_of_a_newer_version_is_unsupported, given, closed),
         cmocka_unit_test_setup_teardown(type_text_every_prefix_is_handled, given, closed),
+        cmocka_unit_test_setup_teardown(type_text_of_random_words_never_crashes, given, closed),
         cmocka_unit_test_setup_teardown(type_text_nested_too_deep_is_refused, given, closed),
         cmocka_unit_test_setup_teardown(type_text_of_too_many_members_is_refused, given, closed),
         cmocka_unit_test_setup_teardown(row_members_are_numbered_before_their_children, given, closed),

@@ -38,14 +38,17 @@ static pml_type columns(const char *text)
     return type;
 }
 
-static const char all_types[] =
-    "ROW<a BOOLEAN, b TINYINT, c SMALLINT, d INT, e BIGINT, f FLOAT, g DOUBLE, h DECIMAL(20, 3), i CHAR(2), j STRING, k BINARY(2),"
-    " l BYTES, m DATE, n TIME(3), o TIMESTAMP(3), p TIMESTAMP(6), q TIMESTAMP(9), r TIMESTAMP_LTZ(0), s TIMESTAMP_LTZ(4),"
-    " u ARRAY<ARRAY<INT NOT NULL>>, v MAP<STRING, ROW<x INT, y BYTES>>, w MULTISET<STRING>, x VECTOR<FLOAT, 3>, y VARIANT,"
-    " z ROW<p INT, q ARRAY<INT>> NOT NULL, blob BLOB>";
+static const char all_types[] = "ROW<a BOOLEAN, b TINYINT, c SMALLINT, d INT, e BIGINT, f FLOAT, g DOUBLE, h "
+                                "DECIMAL(20, 3), i CHAR(2), j STRING, k BINARY(2),"
+                                " l BYTES, m DATE, n TIME(3), o TIMESTAMP(3), p TIMESTAMP(6), q TIMESTAMP(9), r "
+                                "TIMESTAMP_LTZ(0), s TIMESTAMP_LTZ(4),"
+                                " u ARRAY<ARRAY<INT NOT NULL>>, v MAP<STRING, ROW<x INT, y BYTES>>, w "
+                                "MULTISET<STRING>, x VECTOR<FLOAT, 3>, y VARIANT,"
+                                " z ROW<p INT, q ARRAY<INT>> NOT NULL, blob BLOB>";
 
-static const char *const all_formats[] = {"b",    "c",    "s",    "i",       "l",       "f",  "g",  "d:20,3", "u",    "u",  "z",  "z",  "tdD",
-                                          "ttm",  "tsm:", "tsu:", "tsn:",    "tsm:UTC", "tsu:UTC", "+l", "+m", "+m", "+w:3", "+s", "+s", "z"};
+static const char *const all_formats[] = {"b",       "c",  "s",  "i",   "l",    "f",    "g",    "d:20,3", "u",
+                                          "u",       "z",  "z",  "tdD", "ttm",  "tsm:", "tsu:", "tsn:",   "tsm:UTC",
+                                          "tsu:UTC", "+l", "+m", "+m",  "+w:3", "+s",   "+s",   "z"};
 
 /* The value of a metadata key, as a string in a static buffer; "" when absent. */
 static const char *metadata_of(const struct ArrowSchema *s, const char *key)
@@ -106,7 +109,8 @@ static void export_every_type_has_its_arrow_format(void **state)
 static void export_containers_have_derived_ids(void **state)
 {
     (void)state;
-    pml_type row = columns("ROW<a ARRAY<ARRAY<INT>>, m MAP<STRING, ROW<x INT, y ARRAY<INT>>>, s MULTISET<INT>, v VARIANT, w VECTOR<INT,2>>");
+    pml_type row = columns("ROW<a ARRAY<ARRAY<INT>>, m MAP<STRING, ROW<x INT, y ARRAY<INT>>>, s MULTISET<INT>, v "
+                           "VARIANT, w VECTOR<INT,2>>");
     struct ArrowSchema s;
     must_ok(pml_type__export(&s, t->env, row.children, row.n_children, &err), &err);
     must_have_id(s.children[0]->children[0], pml_type__element_id(0, 1));

@@ -64,10 +64,12 @@ static void csv_every_type_is_converted(void **state)
     pml_error err = PML_ERROR_INIT;
     struct ArrowArray a;
     struct ArrowSchema f[] = {
-        FIELD("b", "b", 0, true),      FIELD("c", "c", 1, true),       FIELD("s", "s", 2, true),       FIELD("i", "i", 3, true),
-        FIELD("l", "l", 4, true),      FIELD("f", "f", 5, true),       FIELD("g", "g", 6, true),       FIELD("d:10,2", "d", 7, true),
-        FIELD("u", "u", 8, true),      FIELD("z", "z", 9, true),       FIELD("tdD", "day", 10, true),  FIELD("ttm", "time", 11, true),
-        FIELD("tsm:", "ms", 12, true), FIELD("tsu:", "us", 13, true),  FIELD("tsn:", "ns", 14, true),  FIELD("tsu:UTC", "ltz", 15, true),
+        FIELD("b", "b", 0, true),        FIELD("c", "c", 1, true),      FIELD("s", "s", 2, true),
+        FIELD("i", "i", 3, true),        FIELD("l", "l", 4, true),      FIELD("f", "f", 5, true),
+        FIELD("g", "g", 6, true),        FIELD("d:10,2", "d", 7, true), FIELD("u", "u", 8, true),
+        FIELD("z", "z", 9, true),        FIELD("tdD", "day", 10, true), FIELD("ttm", "time", 11, true),
+        FIELD("tsm:", "ms", 12, true),   FIELD("tsu:", "us", 13, true), FIELD("tsn:", "ns", 14, true),
+        FIELD("tsu:UTC", "ltz", 15, true),
     };
     struct ArrowSchema schema = test_struct(sizeof f / sizeof f[0], f);
     static const char text[] = "b,c,s,i,l,f,g,d,u,z,day,time,ms,us,ns,ltz\n"
@@ -265,7 +267,8 @@ static void cast_makes_vectors_of_lists(void **state)
 {
     (void)state;
     pml_error err = PML_ERROR_INIT;
-    struct ArrowSchema e1 = FIELD("f", "element", 1, true), e2 = FIELD("f", "element", 1, true), e3 = FIELD("f", "element", 1, true);
+    struct ArrowSchema e1 = FIELD("f", "element", 1, true), e2 = FIELD("f", "element", 1, true);
+    struct ArrowSchema e3 = FIELD("f", "element", 1, true);
     struct ArrowSchema vector = test_field("+w:3", "v", 0, true, 1, &e1), list = test_field("+l", "v", 0, true, 1, &e2);
     struct ArrowSchema wrong = test_field("+w:4", "v", 0, true, 1, &e3);
     struct ArrowSchema vectors = test_struct(1, &vector), lists = test_struct(1, &list), wrongs = test_struct(1, &wrong);
@@ -294,6 +297,35 @@ static void cast_makes_vectors_of_lists(void **state)
     test_file_free(&f);
 }
 
+static struct ArrowSchema nested_times(const char *format)
+{
+    struct ArrowSchema key = FIELD(format, "key", 1, false), value = FIELD(format, "value", 2, true);
+    struct ArrowSchema pair[] = {key, value};
+    struct ArrowSchema entries = test_field("+s", "key_value", -1, false, 2, pair);
+    struct ArrowSchema element = FIELD(format, "element", 4, true);
+    struct ArrowSchema list = test_field("+l", "list", 3, true, 1, &element);
+    struct ArrowSchema members[] = {list, FIELD(format, "t", 5, true)};
+    struct ArrowSchema fields[] = {test_field("+m", "map", 0, true, 1, &entries), test_field("+s", "row", 6, true, 2, members)};
+    return test_struct(2, fields);
+}
+
+static void cast_gives_nested_timestamps_their_zone(void **state)
+{
+    (void)state;
+    pml_error err = PML_ERROR_INIT;
+    struct ArrowSchema naive = nested_times("tsn:"), zoned = nested_times("tsn:UTC");
+    test_env seed = {.random_state = test_seed()};
+    struct ArrowArray array = test_random_array(&seed, &naive, 100), out;
+    seed.random_state = test_seed();
+    struct ArrowArray kept = test_random_array(&seed, &naive, 100);
+    must_ok(b->cast(&out, &array, &naive, &zoned, NULL, &err), &err);
+    for (int64_t row = 0; row < 100; row++)
+        assert_true(test_item_equal(&naive, &kept, row, &zoned, &out, row));
+    out.release(&out);
+    kept.release(&kept);
+    naive.release(&naive), zoned.release(&zoned);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -305,6 +337,7 @@ int main(void)
         cmocka_unit_test(csv_bad_input_is_refused),
         cmocka_unit_test(cast_widens_and_narrows_without_loss),
         cmocka_unit_test(cast_makes_vectors_of_lists),
+        cmocka_unit_test(cast_gives_nested_timestamps_their_zone),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Data files written by Java (Paimon 1.4 line, parquet-mr): data/java_*.parquet. */
+/* Data files of other writers. data/java_*.parquet: Paimon 1.4 line, parquet-mr. data/arrow_schema.parquet: pyarrow 26, whose
+   ARROW:schema key asks for large, dictionary, view and duration types. */
 #include "support/test_bridge.h"
 
 #include <string.h>
@@ -29,13 +30,15 @@ static struct ArrowArray must_read(const char *name, struct ArrowSchema *schema)
     pml_error err = PML_ERROR_INIT;
     struct ArrowArrayStream stream;
     struct ArrowArray array;
-    test_file f = test_file_load(name);
+    static test_file f; /* static: the array charges it until it is released */
+    f = test_file_load(name);
     must_ok(test_parquet_stream(&stream, b, &f, NULL, 0, &test_read_options, &err), &err);
     assert_int_equal(stream.get_schema(&stream, schema), 0);
     if (stream.get_next(&stream, &array) != 0)
         must_ok(b->stream_error(&stream, &err), &err);
     assert_int_equal(test_drain(b, &stream, &err), 0);
     stream.release(&stream);
+    test_file_free(&f);
     return array;
 }
 
@@ -48,7 +51,8 @@ static int64_t child(const struct ArrowSchema *schema, const char *name)
     return i;
 }
 
-static const void *column(const struct ArrowSchema *schema, const struct ArrowArray *array, const char *name, const char *format)
+static const void *column(const struct ArrowSchema *schema, const struct ArrowArray *array, const char *name,
+                          const char *format)
 {
     int64_t i = child(schema, name);
     assert_string_equal(schema->children[i]->format, format);
@@ -59,9 +63,10 @@ static const void *column(const struct ArrowSchema *schema, const struct ArrowAr
 static void java_scalars_read_with_their_types(void **state)
 {
     (void)state;
-    static const char *const formats[] = {"i",   "b",   "c",       "s",        "i",      "l",   "f",    "g",    "d:5,2", "d:18,6",
-                                          "d:19,0", "d:38,10", "u", "u",       "u",      "z",   "z",    "z",    "tdD",   "ttm",
-                                          "ttm", "tsm:", "tsm:",   "tsu:",     "tsn:",   "tsm:UTC", "tsm:UTC", "tsu:UTC", "tsn:"};
+    static const char *const formats[] = {"i",      "b",      "c",       "s",       "i",       "l",       "f",   "g",
+                                          "d:5,2",  "d:18,6", "d:19,0",  "d:38,10", "u",       "u",       "u",   "z",
+                                          "z",      "z",      "tdD",     "ttm",     "ttm",     "tsm:",    "tsm:", "tsu:",
+                                          "tsn:",   "tsm:UTC", "tsm:UTC", "tsu:UTC", "tsn:"};
     struct ArrowSchema schema;
     struct ArrowArray array = must_read("java_scalar.parquet", &schema);
     assert_int_equal(schema.n_children, sizeof formats / sizeof formats[0]);
@@ -164,12 +169,35 @@ static void java_statistics_are_found(void **state)
     test_file_free(&f);
 }
 
+static void arrow_schema_key_changes_nothing(void **state)
+{
+    (void)state;
+    static const char *const formats[] = {"u", "u", "z", "tsn:UTC", "+l", "l", "C"};
+    struct ArrowSchema schema;
+    struct ArrowArray array = must_read("arrow_schema.parquet", &schema);
+    assert_int_equal(schema.n_children, 7);
+    for (int64_t i = 0; i < 7; i++)
+        assert_string_equal(schema.children[i]->format, formats[i]);
+    assert_string_equal(schema.children[4]->children[0]->name, "element");
+    assert_string_equal(schema.children[4]->children[0]->format, "u");
+    assert_null(schema.metadata);
+    const int32_t *text_end = array.children[0]->buffers[1];
+    const int32_t *dictionary_end = array.children[1]->buffers[1];
+    const int32_t *items_end = array.children[4]->buffers[1];
+    assert_true(text_end[1] == 1 && text_end[3] == 4);
+    assert_memory_equal((const char *)array.children[1]->buffers[2] + dictionary_end[0], "xyx", 3);
+    assert_true(items_end[1] == 1 && items_end[2] == 1 && items_end[3] == 3);
+    assert_int_equal(((const int64_t *)array.children[5]->buffers[1])[2], 3);
+    array.release(&array);
+    schema.release(&schema);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(java_scalars_read_with_their_types), cmocka_unit_test(java_nested_reads_with_canonical_names),
         cmocka_unit_test(java_int96_before_1970_reads_right), cmocka_unit_test(java_compressions_read),
-        cmocka_unit_test(java_statistics_are_found),
+        cmocka_unit_test(java_statistics_are_found),          cmocka_unit_test(arrow_schema_key_changes_nothing),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

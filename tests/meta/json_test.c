@@ -41,10 +41,23 @@ static void must_refuse(const char *text, size_t len, int code)
 static void json_that_is_wrong_is_refused_with_its_file(void **state)
 {
     (void)state;
-    static const char *const bad[] = {"",       "{",         "[]",         "1",    "null",          "{} x",          "{\"a\":}",
-                                      "{'a':1}", "{\"a\":1,}", "{\"a\":01}", "{\"a\":1,\"a\":2}", "{\"a\":\"\xff\"}",
-                                      "{\"a\":9223372036854775808}", "{\"a\":-9223372036854775809}", "{\"a\":\"\\u0000\"}",
-                                      "{\"a\":1e999}", "{\"a\":\"\\ud800\"}"};
+    static const char *const bad[] = {"",
+                                      "{",
+                                      "[]",
+                                      "1",
+                                      "null",
+                                      "{} x",
+                                      "{\"a\":}",
+                                      "{'a':1}",
+                                      "{\"a\":1,}",
+                                      "{\"a\":01}",
+                                      "{\"a\":1,\"a\":2}",
+                                      "{\"a\":\"\xff\"}",
+                                      "{\"a\":9223372036854775808}",
+                                      "{\"a\":-9223372036854775809}",
+                                      "{\"a\":\"\\u0000\"}",
+                                      "{\"a\":1e999}",
+                                      "{\"a\":\"\\ud800\"}"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         must_refuse(bad[i], strlen(bad[i]), PML_E_CORRUPT);
     must_refuse("{\"a\":\"\0\"}", 9, PML_E_CORRUPT);
@@ -78,7 +91,8 @@ static void integer_keeps_all_64_bits(void **state)
     (void)state;
     json_t *root;
     int64_t v;
-    must_ok(pml_json__parse(&root, test_text("{\"a\":9223372036854775807,\"b\":-9223372036854775808}"), 1000, &src), &err);
+    must_ok(pml_json__parse(&root, test_text("{\"a\":9223372036854775807,\"b\":-9223372036854775808}"), 1000, &src),
+            &err);
     must_ok(pml_json__get_int64(&v, root, "a", INT64_MIN, INT64_MAX, &src), &err);
     assert_true(v == INT64_MAX);
     must_ok(pml_json__get_int64(&v, root, "b", INT64_MIN, INT64_MAX, &src), &err);
@@ -102,7 +116,8 @@ static void member_of_the_wrong_kind_is_named(void **state)
     const char **list;
     const json_t *child;
     size_t n;
-    must_ok(pml_json__parse(&root, test_text("{\"i\":1,\"r\":1.5,\"s\":\"x\",\"l\":[\"a\",1],\"n\":null}"), 1000, &src), &err);
+    must_ok(pml_json__parse(&root, test_text("{\"i\":1,\"r\":1.5,\"s\":\"x\",\"l\":[\"a\",1],\"n\":null}"), 1000, &src),
+            &err);
     must_fail_with(PML_E_CORRUPT, pml_json__get_int64(&v, root, "r", 0, 9, &src), &err);
     must_say("dir/file-1: member 'r' must be an integer");
     must_fail_with(PML_E_CORRUPT, pml_json__get_int64(&v, root, "i", 2, 9, &src), &err);
@@ -155,10 +170,11 @@ static void writer_lays_out_like_jackson(void **state)
     pml_json_writer__end_array(&w);
     pml_json_writer__end_object(&w);
     must_ok(pml_json_writer__finish(&w), NULL);
-    test_must_hold(&b, test_text("{\n  \"n\" : -9223372036854775808,\n"
-                                 "  \"s\" : \"\\\"\\\\/\\b\\f\\n\\r\\t\\u0001\\u000B\\u001F\x7f\xc3\xa4\",\n"
-                                 "  \"empty\" : [ ],\n  \"none\" : { },\n  \"list\" : [ \"a\", true ],\n"
-                                 "  \"objects\" : [ {\n    \"id\" : 0\n  }, {\n    \"id\" : 1\n  } ]\n}"),
+    test_must_hold(&b,
+                   test_text("{\n  \"n\" : -9223372036854775808,\n"
+                             "  \"s\" : \"\\\"\\\\/\\b\\f\\n\\r\\t\\u0001\\u000B\\u001F\x7f\xc3\xa4\",\n"
+                             "  \"empty\" : [ ],\n  \"none\" : { },\n  \"list\" : [ \"a\", true ],\n"
+                             "  \"objects\" : [ {\n    \"id\" : 0\n  }, {\n    \"id\" : 1\n  } ]\n}"),
                    "JSON");
     pml_buf__clear(&b);
 }

@@ -46,8 +46,9 @@ static void load(pml_snapshot *out, const char *name)
 static void snapshot_of_java_is_written_back_byte_for_byte(void **state)
 {
     (void)state;
-    static const char *const names[] = {"append",           "watermark_properties", "statistics", "changelog_index",
-                                        "deletion_vectors", "overwrite",            "compact",    "row_tracking"};
+    static const char *const names[] = {"append",          "watermark_properties", "statistics",
+                                        "changelog_index", "deletion_vectors",     "overwrite",
+                                        "compact",         "row_tracking"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char path[128];
         pml_snapshot s;
@@ -99,15 +100,20 @@ static void snapshot_of_older_releases_is_read(void **state)
     }
 }
 
-#define HEAD(version) "{\"version\":" version ",\"id\":7,\"schemaId\":0,\"baseManifestList\":\"b\",\"deltaManifestList\":\"d\","
-#define TAIL "\"commitUser\":\"u\",\"commitIdentifier\":1,\"commitKind\":\"APPEND\",\"timeMillis\":5,\"totalRecordCount\":1,\"deltaRecordCount\":1"
+#define HEAD(version) \
+    "{\"version\":" version ",\"id\":7,\"schemaId\":0,\"baseManifestList\":\"b\",\"deltaManifestList\":\"d\","
+#define TAIL                                                                                                         \
+    "\"commitUser\":\"u\",\"commitIdentifier\":1,\"commitKind\":\"APPEND\",\"timeMillis\":5,\"totalRecordCount\":1," \
+    "\"deltaRecordCount\":1"
 
 static void snapshot_unknown_members_are_ignored_and_newer_ones_kept(void **state)
 {
     (void)state;
     pml_snapshot s;
     pml_buf b;
-    must_ok(parse(&s, HEAD("3") TAIL ",\"future\":{\"x\":[1]},\"uuid\":\"U\",\"writerVersion\":\"w\",\"operation\":\"WRITE\"}"), &err);
+    must_ok(parse(&s, HEAD("3") TAIL
+                  ",\"future\":{\"x\":[1]},\"uuid\":\"U\",\"writerVersion\":\"w\",\"operation\":\"WRITE\"}"),
+            &err);
     assert_string_equal(s.uuid, "U");
     assert_string_equal(s.operation, "WRITE");
     pml_buf__init(&b, t->env, 4096);
@@ -164,6 +170,28 @@ static void snapshot_that_lies_is_refused(void **state)
     }
 }
 
+static void snapshot_with_changed_bytes_never_crashes(void **state)
+{
+    (void)state;
+    pml_bytes file = test_data("meta/data/snapshots/watermark_properties.json");
+    uint8_t *copy = malloc(file.len);
+    t->random_state = test_seed();
+    for (int i = 0; i < 3000; i++) {
+        pml_snapshot s;
+        pml_arena fresh;
+        pml_arena__init(&fresh, t->env);
+        memcpy(copy, file.ptr, file.len);
+        for (uint64_t n = test_random(t) % 4; n-- > 0;)
+            copy[test_random(t) % file.len] = (uint8_t)test_random(t);
+        size_t len = test_random(t) % 4 == 0 ? test_random(t) % file.len : file.len;
+        int rc = pml_snapshot__parse(&s, &fresh, (pml_bytes){copy, len}, "x", &err);
+        assert_true(rc == PML_OK || rc == PML_E_CORRUPT || rc == PML_E_UNSUPPORTED);
+        pml_arena__clear(&fresh);
+    }
+    free(copy);
+    free((void *)(uintptr_t)file.ptr);
+}
+
 static void snapshot_without_memory_leaves_nothing_behind(void **state)
 {
     (void)state;
@@ -197,6 +225,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(snapshot_watermark_of_no_meaning_is_absent, given, closed),
         cmocka_unit_test_setup_teardown(snapshot_of_another_version_is_unsupported, given, closed),
         cmocka_unit_test_setup_teardown(snapshot_that_lies_is_refused, given, closed),
+        cmocka_unit_test_setup_teardown(snapshot_with_changed_bytes_never_crashes, given, closed),
         cmocka_unit_test_setup_teardown(snapshot_without_memory_leaves_nothing_behind, given, closed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -140,8 +140,10 @@ static void schema_of_an_old_version_gets_the_defaults_of_its_time(void **state)
     (void)state;
     must_have_option("{\"id\":0,\"fields\":[]," REST(""), "bucket", "1");
     must_have_option("{\"id\":0,\"fields\":[]," REST(""), "file.format", "orc");
-    must_have_option("{\"version\":1,\"id\":0,\"fields\":[]," REST("\"bucket\":\"4\",\"file.format\":\"avro\""), "bucket", "4");
-    must_have_option("{\"version\":1,\"id\":0,\"fields\":[]," REST("\"bucket\":\"4\",\"file.format\":\"avro\""), "file.format", "avro");
+    must_have_option("{\"version\":1,\"id\":0,\"fields\":[]," REST("\"bucket\":\"4\",\"file.format\":\"avro\""),
+                     "bucket", "4");
+    must_have_option("{\"version\":1,\"id\":0,\"fields\":[]," REST("\"bucket\":\"4\",\"file.format\":\"avro\""),
+                     "file.format", "avro");
     must_have_option("{\"version\":2,\"id\":0,\"fields\":[]," REST(""), "bucket", NULL);
     must_have_option("{\"version\":2,\"id\":0,\"fields\":[]," REST(""), "file.format", "orc");
     must_have_option("{\"version\":3,\"id\":0,\"fields\":[]," REST(""), "file.format", NULL);
@@ -178,7 +180,9 @@ static const char *const bad_schemas[] = {
     SCHEMA(FIELD(0, "a", "{\"type\":\"ROW\",\"fields\":[{\"name\":\"x\",\"type\":\"INT\"}]}")),
     SCHEMA(FIELD(0, "a", "{\"type\":\"ROW\",\"fields\":[" FIELD(0, "x", "\"INT\"") "]}")),
     SCHEMA(FIELD(0, "a", "{\"type\":\"ROW\",\"fields\":[" FIELD(1, "x", "\"INT\"") "," FIELD(2, "x", "\"INT\"") "]}")),
-    SCHEMA(FIELD(0, "a", "{\"type\":\"MAP\",\"key\":\"INT\",\"value\":{\"type\":\"ROW\",\"fields\":[" FIELD(0, "x", "\"INT\"") "]}}")),
+    SCHEMA(FIELD(
+        0, "a",
+        "{\"type\":\"MAP\",\"key\":\"INT\",\"value\":{\"type\":\"ROW\",\"fields\":[" FIELD(0, "x", "\"INT\"") "]}}")),
     SCHEMA(FIELD(0, "a", "{\"type\":\"VECTOR\",\"element\":\"STRING\",\"length\":3}")),
     SCHEMA(FIELD(0, "a", "{\"type\":\"VECTOR\",\"element\":\"INT\",\"length\":0}")),
     SCHEMA(FIELD(0, "a", "\"ROW<x INT>\"")),
@@ -188,9 +192,12 @@ static const char *const bad_schemas[] = {
     SCHEMA(FIELD(0, "_KEY_x", "\"INT\"")),
     SCHEMA(FIELD(0, "rowkind", "\"INT\"")),
     "{\"version\":3,\"id\":0,\"fields\":[],\"partitionKeys\":[],\"primaryKeys\":[],\"options\":{}}",
-    "{\"version\":3,\"id\":0,\"fields\":[],\"highestFieldId\":0,\"partitionKeys\":[\"a\"],\"primaryKeys\":[],\"options\":{}}",
-    "{\"version\":3,\"id\":0,\"fields\":[],\"highestFieldId\":0,\"partitionKeys\":[1],\"primaryKeys\":[],\"options\":{}}",
-    "{\"version\":3,\"id\":0,\"fields\":[],\"highestFieldId\":0,\"partitionKeys\":[],\"primaryKeys\":[],\"options\":{\"a\":1}}",
+    "{\"version\":3,\"id\":0,\"fields\":[],\"highestFieldId\":0,\"partitionKeys\":[\"a\"],\"primaryKeys\":[],"
+    "\"options\":{}}",
+    "{\"version\":3,\"id\":0,\"fields\":[],\"highestFieldId\":0,\"partitionKeys\":[1],\"primaryKeys\":[],\"options\":{}"
+    "}",
+    "{\"version\":3,\"id\":0,\"fields\":[],\"highestFieldId\":0,\"partitionKeys\":[],\"primaryKeys\":[],\"options\":{"
+    "\"a\":1}}",
     "{\"version\":3,\"id\":0,\"fields\":[" FIELD(0, "a", "\"INT\"") "]," REST("\"bucket-key\":\"zz\""),
     "{\"version\":3,\"id\":1.0,\"fields\":[]," REST(""),
     "{\"version\":0,\"id\":1,\"fields\":[]," REST(""),
@@ -299,8 +306,10 @@ static void schema_of_many_columns_is_read_up_to_the_limit(void **state)
         pml_buf__init(&b, t->env, 1 << 24);
         (void)pml_buf__append_str(&b, "{\"version\":3,\"id\":0,\"fields\":[");
         for (int i = 0; i < counts[c]; i++)
-            (void)pml_buf__append_format(&b, "%s{\"id\":%d,\"name\":\"c%d\",\"type\":\"INT\"}", i == 0 ? "" : ",", i, i);
-        (void)pml_buf__append_str(&b, "],\"highestFieldId\":20000,\"partitionKeys\":[],\"primaryKeys\":[],\"options\":{}}");
+            (void)pml_buf__append_format(&b, "%s{\"id\":%d,\"name\":\"c%d\",\"type\":\"INT\"}", i == 0 ? "" : ",", i,
+                                         i);
+        (void)pml_buf__append_str(&b,
+                                  "],\"highestFieldId\":20000,\"partitionKeys\":[],\"primaryKeys\":[],\"options\":{}}");
         int rc = pml_table_schema__parse(&s, t->env, (pml_bytes){b.data, b.len}, "x", &err);
         must_fail_with(c == 0 ? PML_OK : PML_E_LIMIT, rc, &err);
         pml_table_schema__release(s);
@@ -349,12 +358,16 @@ static void request_that_is_wrong_says_why(void **state)
     must_refuse_request("{\"fields\":[],\"partitionkeys\":[]}", "'partitionkeys' is not known");
     must_refuse_request("{}", "'fields' is missing");
     must_refuse_request("{\"fields\":[{\"name\":\"a\",\"type\":\"INTT\"}]}", "type text 'INTT'");
-    must_refuse_request("{\"fields\":[{\"name\":\"a\",\"type\":\"INT\"}],\"options\":{\"bucket\":\"2\"}}", "bucket-key");
+    must_refuse_request("{\"fields\":[{\"name\":\"a\",\"type\":\"INT\"}],\"options\":{\"bucket\":\"2\"}}",
+                        "bucket-key");
     must_refuse_request("{\"fields\":[{\"name\":\"a\",\"type\":\"INT\"}],\"options\":{\"target-file-size\":\"much\"}}",
                         "option target-file-size of schema request is 'much'");
-    must_refuse_request("{\"fields\":[{\"name\":\"a\",\"type\":\"VARIANT\"}],\"partitionKeys\":[\"a\"]}", "keys must be atomic");
-    must_refuse_request("{\"fields\":[{\"name\":\"a\",\"type\":\"STRING\"}],\"options\":{\"bucket\":\"2\",\"bucket-key\":\"a\","
-                        "\"bucket-function.type\":\"mod\"}}", "INT or BIGINT");
+    must_refuse_request("{\"fields\":[{\"name\":\"a\",\"type\":\"VARIANT\"}],\"partitionKeys\":[\"a\"]}",
+                        "keys must be atomic");
+    must_refuse_request(
+        "{\"fields\":[{\"name\":\"a\",\"type\":\"STRING\"}],\"options\":{\"bucket\":\"2\",\"bucket-key\":\"a\","
+        "\"bucket-function.type\":\"mod\"}}",
+        "INT or BIGINT");
 }
 
 static void request_that_is_a_schema_file_is_taken(void **state)
@@ -372,7 +385,8 @@ static void request_that_is_a_schema_file_is_taken(void **state)
 static void schema_without_memory_leaves_nothing_behind(void **state)
 {
     (void)state;
-    static const char *const paths[] = {"meta/data/schemas/agg_nested.json", "meta/data/schemas/append_fixed_multikey.json"};
+    static const char *const paths[] = {"meta/data/schemas/agg_nested.json",
+                                        "meta/data/schemas/append_fixed_multikey.json"};
     for (int i = 0; i < 4; i++) {
         pml_bytes file = test_data(paths[i / 2]);
         int rc = PML_E_NOMEM;
@@ -381,7 +395,8 @@ static void schema_without_memory_leaves_nothing_behind(void **state)
             pml_buf b;
             pml_buf__init(&b, t->env, PML_SCHEMA_FILE_MAX);
             test_env_fail_at(t, n);
-            rc = i % 2 == 0 ? pml_table_schema__parse(&s, t->env, file, "x", &err) : pml_table_schema__parse_request(&s, t->env, file, &err);
+            rc = i % 2 == 0 ? pml_table_schema__parse(&s, t->env, file, "x", &err)
+                            : pml_table_schema__parse_request(&s, t->env, file, &err);
             if (rc == PML_OK)
                 rc = pml_table_schema__write(&b, s);
             test_env_fail_at(t, 0);

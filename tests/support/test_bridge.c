@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define FIELD(format, name, id, nullable) test_field(format, name, id, nullable, 0, NULL)
+
 const pml_bridge_read_options test_read_options = {.batch_rows = 1000, .validate = PML_BRIDGE_VALIDATE_FULL};
 const pml_bridge_write_options test_write_options = {.compression = "zstd", .compression_level = INT32_MIN, .dictionary = 1};
 
@@ -177,4 +179,63 @@ void test_stream_equals(const pml_bridge *b, struct ArrowArrayStream *stream, co
     assert_int_equal(row, array->length);
     got.release(&got);
     stream->release(stream);
+}
+
+test_file test_file_of(const pml_bridge *b, struct ArrowSchema *schema, int64_t rows, const pml_bridge_write_options *options)
+{
+    pml_error err = PML_ERROR_INIT;
+    test_file f = {0};
+    test_env seed = {.random_state = test_seed()};
+    struct ArrowArray array = test_random_array(&seed, schema, rows);
+    must_ok(test_parquet_write(&f, b, schema, &array, options, &err), &err);
+    f.dropped = f.calls = 0;
+    return f;
+}
+
+/* ---- schemas ---- */
+
+static struct ArrowSchema list_of(const char *format, const char *name, int id, struct ArrowSchema element)
+{
+    return test_field(format, name, id, true, 1, &element);
+}
+
+static struct ArrowSchema map_of(const char *name, int id, struct ArrowSchema key, struct ArrowSchema value)
+{
+    struct ArrowSchema pair[2] = {key, value};
+    struct ArrowSchema entries = test_field("+s", "key_value", -1, false, 2, pair);
+    return test_field("+m", name, id, true, 1, &entries);
+}
+
+struct ArrowSchema test_scalar_schema(void)
+{
+    struct ArrowSchema f[] = {
+        FIELD("b", "c_boolean", 0, true),      FIELD("c", "c_tinyint", 1, true),      FIELD("s", "c_smallint", 2, true),
+        FIELD("i", "c_int", 3, false),         FIELD("l", "c_bigint", 4, true),       FIELD("f", "c_float", 5, true),
+        FIELD("g", "c_double", 6, true),       FIELD("d:5,2", "c_dec5", 7, true),     FIELD("d:18,6", "c_dec18", 8, true),
+        FIELD("d:19,0", "c_dec19", 9, true),   FIELD("d:38,10", "c_dec38", 10, true), FIELD("u", "c_string", 11, true),
+        FIELD("z", "c_bytes", 12, true),       FIELD("tdD", "c_date", 13, true),      FIELD("ttm", "c_time", 14, true),
+        FIELD("tsm:", "c_ts3", 15, true),      FIELD("tsu:", "c_ts6", 16, true),      FIELD("tsn:", "c_ts9", 17, true),
+        FIELD("tsm:UTC", "c_ltz3", 18, true),  FIELD("tsu:UTC", "c_ltz6", 19, true),  FIELD("tsn:UTC", "c_ltz9", 20, true),
+        FIELD("u", "_text_not_null", 21, false),
+    };
+    return test_struct(sizeof f / sizeof f[0], f);
+}
+
+struct ArrowSchema test_nested_schema(void)
+{
+    struct ArrowSchema row[] = {FIELD("i", "a", 31, true), FIELD("tsn:", "b", 32, true), FIELD("u", "c", 33, false)};
+    struct ArrowSchema variant[] = {FIELD("z", "value", 0, false), FIELD("z", "metadata", 1, false)};
+    struct ArrowSchema inner_vector = list_of("+w:2", "element", 901, FIELD("g", "element", 902, true));
+    struct ArrowSchema f[] = {
+        FIELD("l", "id", 0, false),
+        list_of("+l", "n_array", 1, FIELD("i", "element", 536871936, true)),
+        list_of("+l", "n_array2", 2, list_of("+l", "element", 700, FIELD("tsn:", "element", 701, true))),
+        map_of("n_map", 3, FIELD("u", "key", 536867837, false), FIELD("d:9,3", "value", 536873985, true)),
+        map_of("n_multiset", 4, FIELD("tsu:", "key", 800, false), FIELD("i", "value", 801, false)),
+        test_field("+s", "n_row", 5, true, 3, row),
+        test_field("+s", "n_variant", 6, true, 2, variant),
+        list_of("+w:3", "n_vector", 7, FIELD("f", "element", 900, true)),
+        list_of("+l", "n_vectors", 8, inner_vector),
+    };
+    return test_struct(sizeof f / sizeof f[0], f);
 }

@@ -6,6 +6,10 @@
 #include "format/bridge_load.h"
 #include "support/test_arrow.h"
 
+/* Every atomic type, and every nested one. */
+struct ArrowSchema test_scalar_schema(void);
+struct ArrowSchema test_nested_schema(void);
+
 typedef struct test_file {
     uint8_t *data;
     size_t len, cap;
@@ -29,6 +33,8 @@ extern const pml_bridge_write_options test_write_options;
 /* Writes the array (moved) of the schema (borrowed) as one file. */
 int test_parquet_write(test_file *f, const pml_bridge *b, const struct ArrowSchema *schema, struct ArrowArray *array,
                        const pml_bridge_write_options *options, pml_error *err);
+/* A file of rows at random (by SEED). */
+test_file test_file_of(const pml_bridge *b, struct ArrowSchema *schema, int64_t rows, const pml_bridge_write_options *options);
 /* All row groups; columns NULL: all. */
 int test_parquet_stream(struct ArrowArrayStream *out, const pml_bridge *b, test_file *f, const int32_t *columns,
                         size_t n_columns, const pml_bridge_read_options *options, pml_error *err);

@@ -142,6 +142,7 @@ typedef struct pml_rt_batch {
   int64_t schema_id; pml_rt_range range;        /* [first offset, last offset + 1)                                                */
   int64_t rows, first_sequence, last_sequence;  /* -1, -1 in append mode                                                          */
   const uint8_t *source_position; size_t source_position_len;
+  uint64_t bytes;                               /* memory of the rows as the host counts it, for charge and usage; 0: unknown     */
 } pml_rt_batch;
 
 typedef struct pml_rt_segment_info {

@@ -108,7 +108,8 @@ typedef struct pml_bridge {
     int64_t (*parquet_row_group_rows)(const pml_bridge_reader *reader, int32_t group);
     /* Footer statistics of top-level column `column`, which must be a leaf: else kind NONE and null_count -1. */
     int (*parquet_stat)(pml_bridge_stat *out, pml_bridge_reader *reader, int32_t group, int32_t column, pml_error *err);
-    /* Batches of at most batch_rows rows of the chosen row groups and top-level columns, in the given order. Arrays own
+    /* Batches of at most batch_rows rows of the chosen row groups and top-level columns (each at most once), in the given
+       order. Batches have fewer rows where text would exceed 2 GiB; nested text that does is PML_E_LIMIT. Arrays own
        themselves. A value that Arrow's type cannot hold (INT96 outside of 64-bit nanoseconds) is an error, never wrong. */
     int (*parquet_stream)(struct ArrowArrayStream *out, pml_bridge_reader *reader, const int32_t *groups, size_t n_groups,
                           const int32_t *columns, size_t n_columns, pml_error *err);
@@ -127,8 +128,9 @@ typedef struct pml_bridge {
     /* CSV. Columns and types from schema (borrowed), an Arrow struct; output in exactly that schema. */
     int (*csv_open)(struct ArrowArrayStream *out, const pml_bridge_input *input, const pml_bridge_memory *memory,
                     const struct ArrowSchema *schema, const pml_bridge_csv_options *options, pml_error *err);
-    /* Converts a batch of one Arrow schema to another by column name (casts that lose nothing; missing columns become null):
-       for Parquet files of other makers. array is moved on any return. */
+    /* Converts a batch of one Arrow schema to another by column name (casts that lose nothing; missing columns become null;
+       a timestamp's zone is a label, at any depth; a list whose items all have n elements becomes a vector): for Parquet
+       files of other makers. A value that does not fit is PML_E_INVAL. array is moved on any return. */
     int (*cast)(struct ArrowArray *out, struct ArrowArray *array, const struct ArrowSchema *from, const struct ArrowSchema *to,
                 const pml_bridge_memory *memory, pml_error *err);
 

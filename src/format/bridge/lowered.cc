@@ -66,7 +66,8 @@ static arrow::Result<ArrayPtr> vector_lowered(const arrow::FixedSizeListArray &a
     offset[array.length()] = static_cast<int32_t>(end);
     std::shared_ptr<arrow::Buffer> valid;
     if (array.null_count() > 0) {
-        ARROW_ASSIGN_OR_RAISE(valid, arrow::internal::CopyBitmap(pool, array.null_bitmap_data(), array.offset(), array.length()));
+        ARROW_ASSIGN_OR_RAISE(
+            valid, arrow::internal::CopyBitmap(pool, array.null_bitmap_data(), array.offset(), array.length()));
     }
     auto data = arrow::ArrayData::Make(to, array.length(), {valid, std::move(offsets)}, {values->data()}, array.null_count());
     return arrow::MakeArray(data);

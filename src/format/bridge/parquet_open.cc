@@ -31,20 +31,47 @@ static arrow::Status metadata_check(const parquet::FileMetaData &metadata)
     return arrow::Status::OK();
 }
 
-static arrow::Status reader_open(Reader *r)
+/* By default Arrow reads a column chunk as a whole, and so holds all of a row group of which it decodes one batch: too much
+   for a merge of many files. Large chunks are read through a window instead. */
+constexpr int64_t chunk_bytes_whole_max = INT64_C(2) << 20;
+constexpr int64_t window_bytes = INT64_C(256) << 10;
+
+static bool has_large_chunks(const parquet::FileMetaData &metadata)
+{
+    for (int g = 0; g < metadata.num_row_groups(); g++) {
+        auto group = metadata.RowGroup(g);
+        for (int c = 0; c < group->num_columns(); c++)
+            if (group->ColumnChunk(c)->total_compressed_size() > chunk_bytes_whole_max)
+                return true;
+    }
+    return false;
+}
+
+static arrow::Status file_open(Reader *r, const parquet::ArrowReaderProperties &arrow_properties)
 {
     parquet::ReaderProperties properties(r->pool.get());
+    auto metadata = parquet::ParquetFileReader::Open(r->input, properties)->metadata();
+    if (has_large_chunks(*metadata)) {
+        properties.enable_buffered_stream();
+        properties.set_buffer_size(window_bytes);
+    }
+    parquet::arrow::FileReaderBuilder builder;
+    ARROW_RETURN_NOT_OK(builder.Open(r->input, properties, metadata));
+    builder.memory_pool(r->pool.get());
+    builder.properties(arrow_properties);
+    ARROW_ASSIGN_OR_RAISE(r->file, builder.Build());
+    r->metadata = r->file->parquet_reader()->metadata();
+    return arrow::Status::OK();
+}
+
+static arrow::Status reader_open(Reader *r)
+{
     parquet::ArrowReaderProperties arrow_properties(false);
     arrow_properties.set_batch_size(r->options.batch_rows);
     arrow_properties.set_pre_buffer(false);
     arrow_properties.set_coerce_int96_timestamp_unit(arrow::TimeUnit::NANO);
     arrow_properties.set_io_context(arrow::io::IOContext(r->pool.get()));
-    parquet::arrow::FileReaderBuilder builder;
-    ARROW_RETURN_NOT_OK(builder.Open(r->input, properties));
-    builder.memory_pool(r->pool.get());
-    builder.properties(arrow_properties);
-    ARROW_ASSIGN_OR_RAISE(r->file, builder.Build());
-    r->metadata = r->file->parquet_reader()->metadata();
+    ARROW_RETURN_NOT_OK(file_open(r, arrow_properties));
     ARROW_RETURN_NOT_OK(metadata_check(*r->metadata));
     ARROW_RETURN_NOT_OK(r->file->GetSchema(&r->native));
     /* Without the key-value metadata: an ARROW:schema key could ask for dictionaries, large offsets or extensions. */

@@ -44,9 +44,9 @@ arrow::Status int96_check(Reader *reader, int group, int leaf)
         int64_t n_levels = typed->ReadBatch(step, definition.data(), repetition.data(), values.data(), &n_values);
         for (int64_t i = 0; i < n_values; i++)
             if (!int96_fits(values[static_cast<size_t>(i)]))
-                return arrow::Status::Invalid("column ", typed->descr()->path()->ToDotString(), " has an INT96 timestamp (julian day ",
-                                              values[static_cast<size_t>(i)].value[2], ") outside of the years 1677 to 2262, which "
-                                              "64-bit nanoseconds cannot hold");
+                return arrow::Status::Invalid("column ", typed->descr()->path()->ToDotString(),
+                                              " has an INT96 timestamp (julian day ", values[static_cast<size_t>(i)].value[2],
+                                              ") outside of the years 1677 to 2262, which 64-bit nanoseconds cannot hold");
         if (n_levels <= 0)
             break;
     }
@@ -67,6 +67,7 @@ public:
 private:
     arrow::Status int96_check_until(int64_t row);
     arrow::Result<std::shared_ptr<arrow::RecordBatch>> next_native();
+    arrow::Status status_explained(arrow::Status status) const;
     arrow::Status validate(const arrow::RecordBatch &batch) const;
 
     std::shared_ptr<Reader> shared_;
@@ -122,6 +123,15 @@ arrow::Status ParquetSource::validate(const arrow::RecordBatch &batch) const
     return shared_->options.validate == PML_BRIDGE_VALIDATE_BASIC ? batch.Validate() : arrow::Status::OK();
 }
 
+/* Flat text beyond 2 GiB comes in smaller batches; below a list or struct Arrow gives up with words that help nobody. */
+arrow::Status ParquetSource::status_explained(arrow::Status status) const
+{
+    if (!status.IsNotImplemented() || status.message().find("chunked array") == std::string::npos)
+        return status;
+    return arrow::Status::CapacityError("a nested column has more than 2 GiB of text in a batch of ",
+                                        shared_->options.batch_rows, " rows: read fewer rows at a time");
+}
+
 arrow::Result<std::shared_ptr<arrow::RecordBatch>> ParquetSource::next_native()
 {
     std::shared_ptr<arrow::RecordBatch> batch;
@@ -133,8 +143,9 @@ arrow::Result<std::shared_ptr<arrow::RecordBatch>> ParquetSource::next_native()
             batch = arrow::RecordBatch::Make(native_, want, arrow::ArrayVector{});
         return batch;
     }
+    shared_->input->forget_error(); /* that of another stream, if any */
     ARROW_RETURN_NOT_OK(int96_check_until(rows_ + want));
-    ARROW_RETURN_NOT_OK(batches_->ReadNext(&batch));
+    ARROW_RETURN_NOT_OK(status_explained(batches_->ReadNext(&batch)));
     if (batch == nullptr && left > 0)
         return arrow::Status::Invalid("the columns end after ", rows_, " of ", rows_all_, " rows");
     if (batch != nullptr && batch->num_rows() > left)
@@ -170,7 +181,8 @@ int stream_arguments_check(const Reader &r, const int32_t *groups, size_t n_grou
     std::set<int32_t> seen;
     for (size_t i = 0; i < n_groups; i++)
         if (groups[i] < 0 || groups[i] >= r.metadata->num_row_groups())
-            return error_set(err, PML_E_INVAL, r.input->name(), "no row group %d in %.300s", groups[i], r.input->name().c_str());
+            return error_set(err, PML_E_INVAL, r.input->name(), "no row group %d in %.300s", groups[i],
+                             r.input->name().c_str());
     for (size_t i = 0; i < n_columns; i++)
         if (columns[i] < 0 || columns[i] >= r.canonical->num_fields() || !seen.insert(columns[i]).second)
             return error_set(err, PML_E_INVAL, r.input->name(), "column %d of %.300s does not exist or was asked for twice",

@@ -95,9 +95,10 @@ parquet::schema::NodePtr node_pick(const parquet::schema::NodePtr &plain, const 
 {
     if (plain->is_primitive()) {
         const auto &logical = plain->logical_type();
-        bool nanos = logical != nullptr && logical->is_timestamp() &&
-                     static_cast<const parquet::TimestampLogicalType &>(*logical).time_unit() == parquet::LogicalType::TimeUnit::NANOS;
-        return nanos ? int96 : plain;
+        if (logical == nullptr || !logical->is_timestamp())
+            return plain;
+        auto unit = static_cast<const parquet::TimestampLogicalType &>(*logical).time_unit();
+        return unit == parquet::LogicalType::TimeUnit::NANOS ? int96 : plain;
     }
     const auto &a = static_cast<const parquet::schema::GroupNode &>(*plain);
     const auto &b = static_cast<const parquet::schema::GroupNode &>(*int96);
@@ -155,7 +156,8 @@ arrow::Status codec_set(parquet::WriterProperties::Builder *builder, const pml_b
         builder->compression_level(level);
         return arrow::Status::OK();
     }
-    return arrow::Status::NotImplemented("compression '", name, "' is not one of none, snappy, gzip, lz4, lz4_raw, zstd, brotli");
+    return arrow::Status::NotImplemented("compression '", name,
+                                         "' is not one of none, snappy, gzip, lz4, lz4_raw, zstd, brotli");
 }
 
 arrow::Result<std::shared_ptr<parquet::WriterProperties>> properties_make(Writer *w, const pml_bridge_write_options &options)

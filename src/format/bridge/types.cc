@@ -118,16 +118,57 @@ arrow::Result<std::shared_ptr<arrow::RecordBatch>> batch_take(struct ArrowArray 
     return arrow::RecordBatch::Make(schema, batch->num_rows(), batch->columns());
 }
 
-/* A label only: instants do not change with it, and Arrow's cast between naive and zoned would want a time zone database. */
-static std::shared_ptr<arrow::Array> timestamp_relabelled(const std::shared_ptr<arrow::Array> &array, const arrow::DataType &to)
+static bool is_timestamp(const arrow::DataType &type)
 {
-    const auto &from = static_cast<const arrow::TimestampType &>(*array->type());
-    const std::string &zone = static_cast<const arrow::TimestampType &>(to).timezone();
-    if (from.timezone() == zone)
+    return type.id() == Type::TIMESTAMP;
+}
+
+static std::shared_ptr<arrow::DataType> type_rezoned(const std::shared_ptr<arrow::DataType> &from, const arrow::DataType &to);
+
+/* Members of structs correspond by name, children of lists and maps by place. */
+static std::shared_ptr<arrow::Field> field_rezoned(const arrow::DataType &from, int i, const arrow::DataType &to)
+{
+    const auto &field = from.field(i);
+    int j = to.id() == Type::STRUCT ? static_cast<const arrow::StructType &>(to).GetFieldIndex(field->name()) : i;
+    return j < 0 || j >= to.num_fields() ? field : field->WithType(type_rezoned(field->type(), *to.field(j)->type()));
+}
+
+static std::shared_ptr<arrow::DataType> type_rezoned(const std::shared_ptr<arrow::DataType> &from, const arrow::DataType &to)
+{
+    if (is_timestamp(*from) && is_timestamp(to))
+        return arrow::timestamp(static_cast<const arrow::TimestampType &>(*from).unit(),
+                                static_cast<const arrow::TimestampType &>(to).timezone());
+    if (from->id() == Type::STRUCT && to.id() == Type::STRUCT) {
+        arrow::FieldVector fields;
+        for (int i = 0; i < from->num_fields(); i++)
+            fields.push_back(field_rezoned(*from, i, to));
+        return arrow::struct_(std::move(fields));
+    }
+    if (from->id() == Type::LIST && to.num_fields() == 1)
+        return arrow::list(field_rezoned(*from, 0, to));
+    if (from->id() == Type::FIXED_SIZE_LIST && to.num_fields() == 1)
+        return arrow::fixed_size_list(field_rezoned(*from, 0, to),
+                                      static_cast<const arrow::FixedSizeListType &>(*from).list_size());
+    if (from->id() == Type::MAP && to.id() == Type::MAP)
+        return std::make_shared<arrow::MapType>(field_rezoned(*from, 0, to));
+    return from;
+}
+
+static std::shared_ptr<arrow::ArrayData> data_retyped(const arrow::ArrayData &data, const std::shared_ptr<arrow::DataType> &type)
+{
+    auto copy = data.Copy();
+    copy->type = type;
+    for (size_t i = 0; i < copy->child_data.size() && static_cast<int>(i) < type->num_fields(); i++)
+        copy->child_data[i] = data_retyped(*copy->child_data[i], type->field(static_cast<int>(i))->type());
+    return copy;
+}
+
+/* A zone is a label only: instants do not change with it, but Arrow's casts between naive and zoned think otherwise. */
+static std::shared_ptr<arrow::Array> array_rezoned(const std::shared_ptr<arrow::Array> &array, const arrow::DataType &to)
+{
+    if (!type_any(*array->type(), is_timestamp))
         return array;
-    auto data = array->data()->Copy();
-    data->type = arrow::timestamp(from.unit(), zone);
-    return arrow::MakeArray(data);
+    return arrow::MakeArray(data_retyped(*array->data(), type_rezoned(array->type(), to)));
 }
 
 arrow::Result<std::shared_ptr<arrow::Array>> array_cast(const std::shared_ptr<arrow::Array> &array,
@@ -135,16 +176,15 @@ arrow::Result<std::shared_ptr<arrow::Array>> array_cast(const std::shared_ptr<ar
 {
     static std::once_flag once;
     static arrow::Status initialized;
-    std::shared_ptr<arrow::Array> from = array;
-    if (from->type_id() == Type::TIMESTAMP && to->id() == Type::TIMESTAMP)
-        from = timestamp_relabelled(from, *to);
+    std::shared_ptr<arrow::Array> from = array_rezoned(array, *to);
     if (from->type()->Equals(*to, true))
         return from;
     std::call_once(once, [] { initialized = arrow::compute::Initialize(); });
     ARROW_RETURN_NOT_OK(initialized);
     arrow::compute::ExecContext context(pool);
     context.set_use_threads(false);
-    ARROW_ASSIGN_OR_RAISE(auto cast, arrow::compute::Cast(arrow::Datum(from), to, arrow::compute::CastOptions::Safe(), &context));
+    auto options = arrow::compute::CastOptions::Safe();
+    ARROW_ASSIGN_OR_RAISE(auto cast, arrow::compute::Cast(arrow::Datum(from), to, options, &context));
     if (cast.is_array())
         return cast.make_array();
     if (cast.is_chunked_array() && cast.chunked_array()->num_chunks() == 1)

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Advance (9.6): a snapshot is committed, memory below its progress may go. All reading of files comes first and takes no lock;
+ * under progress_mu the new state is adopted as a whole; then stores are told one by one.
+ */
+#include <string.h>
+
+#include "realtime/rt_context.h"
+#include "realtime/rt_stream_check.h"
+
+enum { OVERTAKEN_MAX = 100 }; /* each time another advance succeeded */
+
+typedef struct notice {
+    rt_pb *pb;
+    int64_t end; /* -1: nothing to tell */
+} notice;
+
+/* ---- what the snapshot says of one PB (7.6 items 1 to 3); progress_mu is held ---- */
+
+static void reset_pb(rt_pb *pb, rt_pb_state to, const char *why)
+{
+    int active = RT_PB_ACTIVE;
+    if (atomic_compare_exchange_strong(&pb->state, &active, (int)to))
+        pml_env__log(pb->ctx->env, PML_LOG_WARN, "realtime", "%s: %s; make the context anew and replay from the committed end", pb->name,
+                     why);
+}
+
+static void adopt_locked(notice *n, rt_pb *pb, const pml_effective *eff)
+{
+    const pml_progress_entry *e = NULL;
+    *n = (notice){pb, -1};
+    switch (pml_progress__state(&eff->progress, &pb->texts, &e)) {
+    case PML_PROGRESS_LOST:
+        reset_pb(pb, RT_PB_LOST, "its committed progress is lost: another writer overwrote its partition");
+        return;
+    case PML_PROGRESS_ABSENT:
+        if (pb->committed_id >= 0)
+            reset_pb(pb, RT_PB_RESET_REQUIRED, "its committed progress is gone: the table was rolled back or made anew");
+        return;
+    case PML_PROGRESS_KNOWN: break;
+    }
+    if (pml_lineage__conflicts(&e->lineage, &pb->lineage)) {
+        reset_pb(pb, RT_PB_RESET_REQUIRED, "its progress was reset by an overwrite or truncate");
+        return;
+    }
+    if (e->end < pb->adopted_end) {
+        reset_pb(pb, RT_PB_RESET_REQUIRED, "its committed end went back: the table was rolled back");
+        return;
+    }
+    if (!e->reset.present)
+        pml_rt_pb__saw_committed_locked(pb, eff->snapshot_id);
+    pb->adopted_end = e->end;
+    n->end = e->end;
+}
+
+/* ---- adopting ---- */
+
+/* An id below the last one: a late call for an old snapshot is nothing, unless the newer ones have vanished, which is a rollback.
+   The advanced one alone may be gone by expiry. */
+static int is_old(bool *out, pml_rt_context *c, int64_t advanced, pml_error *err)
+{
+    int64_t latest;
+    PML_RETURN_IF(pml_table__latest_snapshot(&latest, c->table, true, err));
+    *out = latest >= advanced;
+    return PML_OK;
+}
+
+/* All PBs at once. *again: another advance came between reading and adopting; what was read may be old. */
+static int adopt(notice *notices, bool *again, rt_pb **pbs, size_t n, pml_rt_context *c, int64_t advanced, const pml_effective *eff,
+                 pml_error *err)
+{
+    char *user = pml_env__strdup(c->env, eff->snapshot.commit_user);
+    if (user == NULL)
+        return pml_error__no_memory(err);
+    pml_mutex__lock(&c->progress_mu);
+    *again = c->advanced_id != advanced;
+    if (!*again) {
+        char *old = c->advanced_user;
+        for (size_t i = 0; i < n; i++)
+            adopt_locked(&notices[i], pbs[i], eff);
+        /* After a rollback the highest planned id is no floor any more; a late advance to an id below it is none. */
+        if (eff->snapshot_id < advanced && c->planned_id > eff->snapshot_id)
+            c->planned_id = eff->snapshot_id;
+        c->advanced_user = user;
+        c->advanced_id = eff->snapshot_id;
+        c->advanced_identifier = eff->snapshot.commit_identifier;
+        c->advanced_time_ms = eff->snapshot.time_ms;
+        user = old;
+    }
+    pml_mutex__unlock(&c->progress_mu);
+    pml_env__free(c->env, user);
+    return PML_OK;
+}
+
+/* ---- telling one store ---- */
+
+/* Takes the prefix of segments below end out of the queue, then frees them without a lock. */
+static void reclaim_segments(rt_pb *pb, int64_t end)
+{
+    size_t n = 0;
+    pml_env *env = pb->ctx->env;
+    pml_mutex__lock(&pb->prepare_mu);
+    while (n < pb->n_queue && pb->queue[n].cover.end <= end && pb->queue[n].state != RT_SEGMENT_FLUSHING)
+        n++;
+    rt_segment *gone = n == 0 ? NULL : pml_env__calloc(env, n, sizeof *gone);
+    if (gone != NULL) {
+        memcpy(gone, pb->queue, n * sizeof *gone);
+        memmove(pb->queue, pb->queue + n, (pb->n_queue - n) * sizeof *pb->queue);
+        pb->n_queue -= n;
+    }
+    pml_mutex__unlock(&pb->prepare_mu);
+    for (size_t i = 0; gone != NULL && i < n; i++) {
+        (void)atomic_fetch_add(&pb->ctx->reclaimed_rows, gone[i].note.rows);
+        pb->vt->segment_release(gone[i].handle);
+        pml_rt_note__clear(&gone[i].note, env);
+    }
+    pml_env__free(env, gone); /* without memory for the list they stay until the next advance */
+}
+
+static int tell(rt_pb *pb, int64_t end, int64_t snapshot_id, pml_error *err)
+{
+    int rc = PML_OK;
+    pml_mutex__lock(&pb->advance_mu);
+    if (pb->reclaimed_end < end) {
+        rc = pb->vt->advance(pb->store, end, snapshot_id, err);
+        if (rc != PML_OK)
+            rc = pml_rt_stream__plugin_code(rc, err, "advance", pb->name);
+        else
+            pb->reclaimed_end = end;
+    }
+    pml_mutex__unlock(&pb->advance_mu);
+    if (rc == PML_OK)
+        reclaim_segments(pb, end);
+    return rc;
+}
+
+/* One failing store does not stop the others; the first error is returned, and a second call tries again. */
+static int tell_all(const notice *notices, size_t n, int64_t snapshot_id, pml_error *err)
+{
+    int rc = PML_OK;
+    for (size_t i = 0; i < n; i++)
+        if (notices[i].end >= 0) {
+            int told = tell(notices[i].pb, notices[i].end, snapshot_id, rc == PML_OK ? err : NULL);
+            rc = rc == PML_OK ? told : rc;
+        }
+    return rc;
+}
+
+static int advance(bool *again, pml_rt_context *c, int64_t advanced, const pml_effective *eff, pml_error *err)
+{
+    rt_pb **pbs;
+    size_t n;
+    int rc;
+    PML_RETURN_IF(pml_rt_pb__list(&pbs, &n, c, err));
+    notice *notices = pml_env__calloc(c->env, n, sizeof *notices);
+    rc = notices == NULL ? pml_error__no_memory(err) : adopt(notices, again, pbs, n, c, advanced, eff, err);
+    if (rc == PML_OK && !*again)
+        rc = tell_all(notices, n, eff->snapshot_id, err);
+    pml_env__free(c->env, notices);
+    pml_rt_pb__release_list(c->env, pbs, n);
+    return rc;
+}
+
+/* Reads without a lock, then adopts what was read if nobody else advanced meanwhile. */
+static int attempt(bool *again, pml_rt_context *c, int64_t snapshot_id, pml_error *err)
+{
+    pml_arena arena;
+    pml_snapshot s;
+    pml_effective *eff = NULL;
+    bool old = false;
+    int rc;
+    *again = false;
+    pml_arena__init(&arena, c->env);
+    pml_mutex__lock(&c->progress_mu);
+    int64_t advanced = c->advanced_id;
+    pml_mutex__unlock(&c->progress_mu);
+    if (snapshot_id < advanced)
+        PML_TRY(is_old(&old, c, advanced, err));
+    if (old)
+        goto out;
+    PML_TRY(pml_table__load_snapshot(&s, &arena, c->table, snapshot_id, err));
+    PML_TRY(pml_rt_context__effective(&eff, c, &s, err));
+    PML_TRY(advance(again, c, advanced, eff, err));
+    if (!*again)
+        (void)atomic_fetch_add(&c->advances, 1);
+out:
+    pml_effective__release(eff);
+    pml_arena__clear(&arena);
+    return rc;
+}
+
+int pml_rt_advance(pml_rt_context *c, int64_t snapshot_id, pml_error *err)
+{
+    bool again = true;
+    PML_RETURN_IF(pml_rt_context__check(c, err));
+    if (!pml_rt_context__is_bound(c) || snapshot_id < 1)
+        return pml_error__set(err, PML_E_INVAL, "advance to snapshot %lld: %s", (long long)snapshot_id,
+                              snapshot_id < 1 ? "no snapshot has this id" : "the context has no table yet");
+    for (int i = 0; again && i < OVERTAKEN_MAX; i++)
+        PML_RETURN_IF(attempt(&again, c, snapshot_id, err));
+    return again ? pml_error__set(err, PML_E_BUSY, "other advances came first %d times; call again", OVERTAKEN_MAX) : PML_OK;
+}

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "realtime/rt_context.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "realtime/rt_registry.h"
+
+/* ---- life ---- */
+
+static int copy_overrides(pml_rt_context *c, const pml_rt_context_options *o, pml_error *err)
+{
+    if (o == NULL || o->n_options == 0)
+        return PML_OK;
+    c->overrides = pml_arena__array(&c->arena, o->n_options, sizeof *c->overrides);
+    if (c->overrides == NULL)
+        return pml_error__no_memory(err);
+    for (size_t i = 0; i < o->n_options; i++) {
+        if (strncmp(o->options[i].key, "realtime.", 9) != 0)
+            return pml_error__at(err, PML_E_INVAL, PML_PLACE_OPTION, o->options[i].key,
+                                 "'%s' is no option of a real-time context: only realtime.* are", o->options[i].key);
+        pml_option_pair *to = &c->overrides[c->n_overrides++];
+        to->key = pml_arena__strdup(&c->arena, o->options[i].key);
+        to->value = pml_arena__strdup(&c->arena, o->options[i].value);
+        if (to->key == NULL || to->value == NULL)
+            return pml_error__no_memory(err);
+    }
+    return PML_OK;
+}
+
+int pml_rt_context_open(pml_rt_context **out, pml_env *env, const pml_rt_context_options *options, pml_error *err)
+{
+    int rc;
+    *out = NULL;
+    if (options != NULL && options->struct_size != sizeof *options)
+        return pml_error__set(err, PML_E_INVAL, "pml_rt_context_options.struct_size is %zu, this library knows %zu",
+                              options->struct_size, sizeof *options);
+    if (options != NULL && options->store != NULL)
+        PML_RETURN_IF(pml_rt_plugin__check(options->store, err));
+    pml_rt_context *c = pml_env__calloc(env, 1, sizeof *c);
+    if (c == NULL)
+        return pml_error__no_memory(err);
+    pml_env_acquire(env);
+    atomic_init(&c->refs, 1);
+    atomic_init(&c->owners, 1);
+    c->env = env;
+    c->pid = getpid();
+    c->plugin = options == NULL ? NULL : options->store;
+    c->advanced_id = c->planned_id = -1;
+    pml_arena__init(&c->arena, env);
+    pml_map__init(&c->pbs, env);
+    pml_map__init(&c->pbs_by_texts, env);
+    pml_rwlock__init(&c->registry, "ctx.registry", RT_RANK_REGISTRY);
+    pml_mutex__init(&c->flight_mu, "ctx.flight_mu", 0);
+    pml_mutex__init(&c->progress_mu, "ctx.progress_mu", RT_RANK_PROGRESS);
+    pml_effective_cache__init(&c->effective_cache);
+    PML_TRY(copy_overrides(c, options, err));
+    PML_TRY(pml_rt_host__new(&c->host, env, err));
+    *out = c;
+    c = NULL;
+out:
+    if (c != NULL)
+        pml_rt_context_close(c);
+    return rc;
+}
+
+void pml_rt_context_acquire(pml_rt_context *c)
+{
+    (void)atomic_fetch_add_explicit(&c->owners, 1, memory_order_relaxed);
+    pml_rt_context__acquire(c);
+}
+
+void pml_rt_context__acquire(pml_rt_context *c)
+{
+    (void)atomic_fetch_add_explicit(&c->refs, 1, memory_order_relaxed);
+}
+
+static void context_free(pml_rt_context *c)
+{
+    pml_env *env = c->env;
+    const pml_map_entry *e;
+    for (size_t i = 0; (e = pml_map__next(&c->pbs, &i)) != NULL;)
+        pml_rt_pb__release(e->value);
+    pml_map__clear(&c->pbs, NULL);
+    pml_map__clear(&c->pbs_by_texts, NULL);
+    if (c->backend != NULL)
+        c->plugin->close(c->backend);
+    pml_rt_host__release(c->host);
+    pml_effective_cache__clear(&c->effective_cache);
+    pml_rwlock__destroy(&c->registry);
+    pml_mutex__destroy(&c->progress_mu);
+    pml_mutex__destroy(&c->flight_mu);
+    pml_env__free(env, c->advanced_user);
+    pml_table_release(c->table);
+    pml_arena__clear(&c->arena);
+    pml_env__free(env, c);
+    pml_env_release(env);
+}
+
+void pml_rt_context__release(pml_rt_context *c)
+{
+    if (c != NULL && atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) == 1)
+        context_free(c);
+}
+
+void pml_rt_context_close(pml_rt_context *c)
+{
+    if (c == NULL)
+        return;
+    /* Other owners may go on reading; nobody may start something new once all handles of callers are closed. With one caller,
+       the usual case, that is now. */
+    if (atomic_fetch_sub_explicit(&c->owners, 1, memory_order_acq_rel) == 1) {
+        atomic_store(&c->closed, true);
+        pml_rt_context__drop_flight(c);
+    }
+    pml_rt_context__release(c);
+}
+
+/* ---- checks ---- */
+
+int pml_rt_context__check(pml_rt_context *c, pml_error *err)
+{
+    if (c->pid != getpid())
+        return pml_error__set(err, PML_E_STATE, "a real-time context cannot be used in a forked child: open a new one there");
+    if (atomic_load(&c->poisoned))
+        return pml_error__set(err, PML_E_RECREATE,
+                              "the real-time context must be made anew, with its writer, and the source replayed from the committed "
+                              "ends: %.256s",
+                              c->poison_reason);
+    if (atomic_load(&c->closed))
+        return pml_error__set(err, PML_E_STATE, "the real-time context is closed");
+    return PML_OK;
+}
+
+int pml_rt_context__poison(pml_rt_context *c, pml_error *err, const char *format, ...)
+{
+    bool no = false;
+    char reason[sizeof c->poison_reason];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(reason, sizeof reason, format, args);
+    va_end(args);
+    /* The first reason stays; `poisoning` makes sure that nobody reads half of it. */
+    if (atomic_compare_exchange_strong(&c->poisoning, &no, true)) {
+        memcpy(c->poison_reason, reason, sizeof reason);
+        atomic_store(&c->poisoned, true);
+    }
+    pml_env__log(c->env, PML_LOG_ERROR, "realtime", "%s", reason);
+    return pml_error__set(err, PML_E_RECREATE, "the real-time context must be made anew: %.300s", reason);
+}
+
+void pml_rt_context__metric_time(atomic_llong *sum, atomic_llong *max, int64_t ns)
+{
+    (void)atomic_fetch_add_explicit(sum, ns, memory_order_relaxed);
+    long long seen = atomic_load_explicit(max, memory_order_relaxed);
+    while (ns > seen && !atomic_compare_exchange_weak_explicit(max, &seen, ns, memory_order_relaxed, memory_order_relaxed)) {
+    }
+}
+
+/* ---- binding to a table ---- */
+
+static int bind_options(pml_rt_context *c, pml_table *t, pml_error *err)
+{
+    size_t n = t->schema->n_options + t->n_overrides + c->n_overrides, at = 0;
+    pml_option *all = pml_arena__array(&c->arena, n, sizeof *all);
+    pml_option *over = pml_arena__array(&c->arena, t->n_overrides + c->n_overrides, sizeof *over);
+    if (all == NULL || over == NULL)
+        return pml_error__no_memory(err);
+    for (size_t i = 0; i < t->schema->n_options; i++)
+        all[at++] = t->schema->options[i];
+    for (size_t i = 0; i < t->n_overrides; i++)
+        all[at++] = over[i] = t->overrides[i];
+    for (size_t i = 0; i < c->n_overrides; i++)
+        all[at++] = over[t->n_overrides + i] = (pml_option){c->overrides[i].key, c->overrides[i].value};
+    c->all_options = all;
+    c->n_all_options = n;
+    PML_RETURN_IF(pml_table_options__parse(&c->options, t->schema, over, t->n_overrides + c->n_overrides, false, t->path, err));
+    if (!c->options.realtime_enabled)
+        return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_OPTION, "realtime.enabled",
+                             "needs realtime.enabled=true: %s does not allow real-time reads and writes (pml table create --live sets it)",
+                             t->path);
+    return PML_OK;
+}
+
+static int bind_locked(pml_rt_context *c, pml_table *t, pml_error *err)
+{
+    const pml_rt_plugin *plugin = c->plugin;
+    PML_RETURN_IF(bind_options(c, t, err));
+    PML_RETURN_IF(pml_rt_host__add_schema(c->host, PML_RT_MODE_APPEND, t->schema->id, t->schema->fields, t->schema->n_fields, err));
+    const pml_rt_layout *layout = pml_rt_host__layout(c->host, t->schema->id);
+    c->transport = layout->fields;
+    c->n_transport = layout->n_fields;
+    if (plugin == NULL)
+        PML_RETURN_IF(pml_rt_plugin__find(&plugin, c->env, c->options.rt_store, err));
+    if ((plugin->caps & PML_RT_CAP_MODE_APPEND) == 0)
+        return pml_error__set(err, PML_E_UNSUPPORTED, "the store '%s' does not serve append tables", plugin->name);
+    c->plugin = plugin;
+    pml_table_acquire(t);
+    c->table = t;
+    return PML_OK;
+}
+
+int pml_rt_context__bind(pml_rt_context *c, pml_table *t, pml_error *err)
+{
+    PML_RETURN_IF(pml_rt_context__check(c, err));
+    pml_rwlock__write(&c->registry);
+    int rc = PML_OK;
+    if (c->table == NULL)
+        rc = bind_locked(c, t, err);
+    else if (strcmp(c->table->branch_root, t->branch_root) != 0)
+        rc = pml_error__set(err, PML_E_INVAL, "this real-time context serves %s, not %s: open one context for each table",
+                            c->table->branch_root, t->branch_root);
+    pml_rwlock__unlock(&c->registry);
+    return rc;
+}
+
+bool pml_rt_context__is_bound(pml_rt_context *c)
+{
+    pml_rwlock__read(&c->registry);
+    bool bound = c->table != NULL;
+    pml_rwlock__unlock(&c->registry);
+    return bound;
+}
+
+int pml_rt_context__effective(pml_effective **out, pml_rt_context *c, const pml_snapshot *snapshot, pml_error *err)
+{
+    pml_effective_source source = pml_effective_source__of_table(c->table);
+    pml_effective_options options = pml_effective_options__of_table(c->table);
+    options.policy = (int)c->options.rt_foreign_overwrite;
+    options.max_walk = c->options.rt_progress_max_walk;
+    return pml_effective__load(out, c->env, &source, &options, snapshot, &c->effective_cache, err);
+}
+
+/* ---- metrics ---- */
+
+int pml_rt_context_metrics(pml_rt_metrics *out, pml_rt_context *c, pml_error *err)
+{
+    rt_pb **pbs;
+    size_t n;
+    if (out->struct_size != sizeof *out)
+        return pml_error__set(err, PML_E_INVAL, "pml_rt_metrics.struct_size is %zu, this library knows %zu", out->struct_size,
+                              sizeof *out);
+    PML_RETURN_IF(pml_rt_pb__list(&pbs, &n, c, err));
+    *out = (pml_rt_metrics)PML_RT_METRICS_INIT;
+    for (size_t i = 0; i < n; i++) {
+        pml_rt_usage u = {.struct_size = sizeof u};
+        out->pb_active += atomic_load(&pbs[i]->state) == RT_PB_ACTIVE;
+        if (pbs[i]->vt->usage(pbs[i]->store, &u, NULL) != PML_OK)
+            continue; /* one failing store does not hide the others */
+        out->building_memory_bytes += (int64_t)u.building_bytes;
+        out->sealed_memory_bytes += (int64_t)u.sealed_bytes;
+        out->building_row_count += u.building_rows;
+        out->sealed_row_count += u.sealed_rows;
+    }
+    pml_rt_pb__release_list(c->env, pbs, n);
+    out->total_memory_bytes = out->building_memory_bytes + out->sealed_memory_bytes;
+    out->total_row_count = out->building_row_count + out->sealed_row_count;
+    const struct {
+        int64_t *to;
+        atomic_llong *from;
+    } counters[] = {
+        {&out->open_views, &c->open_views},           {&out->write_rows, &c->write_rows},
+        {&out->write_batches, &c->write_batches},     {&out->rejected_batches, &c->rejected_batches},
+        {&out->seals, &c->seals},                     {&out->prepares, &c->prepares},
+        {&out->prepare_failures, &c->prepare_failures}, {&out->commits, &c->commits},
+        {&out->commit_retries, &c->commit_retries},   {&out->commit_idempotent_hits, &c->commit_idempotent_hits},
+        {&out->advances, &c->advances},               {&out->reclaimed_rows, &c->reclaimed_rows},
+        {&out->plans, &c->plans},                     {&out->plan_retries, &c->plan_retries},
+        {&out->dropped_views, &c->dropped_views},     {&out->write_ns_sum, &c->write_ns_sum},
+        {&out->write_ns_max, &c->write_ns_max},       {&out->prepare_ns_sum, &c->prepare_ns_sum},
+        {&out->prepare_ns_max, &c->prepare_ns_max},   {&out->plan_ns_sum, &c->plan_ns_sum},
+        {&out->plan_ns_max, &c->plan_ns_max},         {&out->uncommitted_rows, &c->uncommitted_rows}};
+    for (size_t i = 0; i < sizeof counters / sizeof counters[0]; i++)
+        *counters[i].to = (int64_t)atomic_load_explicit(counters[i].from, memory_order_relaxed);
+    return PML_OK;
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Planning the memory side of a union read (10.1), called by the table layer's planner: pin all views first (I8), then with the
+ * chosen snapshot drop what is dead or on disk, and refuse a gap (I6). The floor travels with the view, so this is exact whatever
+ * an advance does in between.
+ */
+#include "realtime/rt_plan.h"
+
+#include <string.h>
+
+#include "realtime/rt_registry.h"
+#include "realtime/rt_stream_check.h"
+#include "table/scan.h"
+
+void pml_rt_pins__acquire(rt_pins *p)
+{
+    (void)atomic_fetch_add_explicit(&p->refs, 1, memory_order_relaxed);
+}
+
+static void part_clear(rt_part *part)
+{
+    if (part->view != NULL) {
+        part->vt->release(part->view);
+        (void)atomic_fetch_sub(&part->pb->ctx->open_views, 1);
+    }
+    pml_rt_pb__release(part->pb);
+    *part = (rt_part){0};
+}
+
+void pml_rt_pins__release(void *pins)
+{
+    rt_pins *p = pins;
+    if (p == NULL || atomic_fetch_sub_explicit(&p->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    pml_rt_context *c = p->ctx;
+    for (size_t i = 0; i < p->n; i++)
+        part_clear(&p->parts[i]);
+    pml_env__free(c->env, p->parts);
+    pml_env__free(c->env, p);
+    pml_rt_context__release(c);
+}
+
+/* ---- pin ---- */
+
+static int view_acquire(rt_part *part, rt_pb *pb, pml_error *err)
+{
+    part->info = (pml_rt_view_info){.struct_size = sizeof part->info};
+    int rc = pb->vt->acquire_view(pb->store, &part->view, &part->vt, err);
+    if (rc != PML_OK) {
+        part->view = NULL;
+        return pml_rt_stream__plugin_code(rc, err, "acquire_view", pb->name);
+    }
+    rc = pml_rt_plugin__check_view(pb->ctx->plugin, part->view, part->vt, err);
+    if (rc != PML_OK) {
+        part->view = NULL; /* there is no function to let go of it */
+        return rc;
+    }
+    (void)atomic_fetch_add(&pb->ctx->open_views, 1);
+    pml_rt_pb__acquire(pb);
+    part->pb = pb;
+    rc = part->vt->info(part->view, &part->info, err);
+    if (rc != PML_OK)
+        return pml_rt_stream__plugin_code(rc, err, "view.info", pb->name);
+    const pml_rt_view_info *v = &part->info;
+    if (v->floor < 0 || v->floor > v->end || v->rows < 0 || (v->rows > 0 && v->first >= v->end))
+        return pml_error__at(err, PML_E_PLUGIN_CONTRACT, PML_PLACE_PB, pb->name,
+                             "a view of %s says floor %lld, first %lld, end %lld, %lld rows", pb->name, (long long)v->floor,
+                             (long long)v->first, (long long)v->end, (long long)v->rows);
+    return PML_OK;
+}
+
+static int pin_pb(rt_pins *p, rt_pb *pb, pml_error *err)
+{
+    rt_part *part = &p->parts[p->n];
+    rt_pb_state state = (rt_pb_state)atomic_load(&pb->state);
+    if (state == RT_PB_RESET_REQUIRED) { /* its memory belongs to a dead history: the disk alone is right */
+        (void)atomic_fetch_add(&p->ctx->dropped_views, 1);
+        return PML_OK;
+    }
+    *part = (rt_part){0};
+    int rc = view_acquire(part, pb, err);
+    if (rc == PML_OK && part->info.rows > 0 && state == RT_PB_LOST)
+        rc = pml_rt_pb__check_state(pb, err);
+    if (rc != PML_OK || part->info.rows == 0) {
+        part_clear(part);
+        return rc;
+    }
+    p->n++;
+    return PML_OK;
+}
+
+static int rt_pin(void *ctx, void **pins, int64_t *min_snapshot, pml_table *t, const pml_pred *predicate, pml_error *err)
+{
+    pml_rt_context *c = ctx;
+    rt_pb **pbs = NULL;
+    size_t n = 0;
+    int rc;
+    (void)predicate; /* partitions are pruned where the splits are made */
+    *pins = NULL;
+    PML_RETURN_IF(pml_rt_context__bind(c, t, err));
+    rt_pins *p = pml_env__calloc(c->env, 1, sizeof *p);
+    if (p == NULL)
+        return pml_error__no_memory(err);
+    atomic_init(&p->refs, 1);
+    pml_rt_context__acquire(c);
+    p->ctx = c;
+    p->started_ns = pml_env__mono_ns(c->env);
+    PML_TRY(pml_rt_pb__list(&pbs, &n, c, err));
+    p->parts = pml_env__calloc(c->env, n, sizeof *p->parts);
+    if (p->parts == NULL) {
+        rc = pml_error__no_memory(err);
+        goto out;
+    }
+    for (size_t i = 0; i < n; i++)
+        PML_TRY(pin_pb(p, pbs[i], err));
+    pml_mutex__lock(&c->progress_mu);
+    *min_snapshot = c->advanced_id > c->planned_id ? c->advanced_id : c->planned_id;
+    pml_mutex__unlock(&c->progress_mu);
+    (void)atomic_fetch_add(&c->plans, 1);
+    *pins = p;
+    p = NULL;
+out:
+    pml_rt_pb__release_list(c->env, pbs, n);
+    pml_rt_pins__release(p);
+    return rc;
+}
+
+/* ---- resolve ---- */
+
+typedef enum verdict { KEEP, DROP_DEAD, DROP_ON_DISK, GAP } verdict;
+
+/* Was the PB committed in a snapshot not newer than this one? Then a missing entry means it was removed (10.1). */
+static bool seen_committed(rt_part *part, int64_t snapshot_id)
+{
+    pml_rt_context *c = part->pb->ctx;
+    pml_mutex__lock(&c->progress_mu);
+    bool seen = part->pb->committed_id >= 0 && snapshot_id >= part->pb->committed_id;
+    pml_mutex__unlock(&c->progress_mu);
+    return seen;
+}
+
+static int judge(verdict *out, rt_part *part, const pml_effective *eff, int64_t snapshot_id, pml_error *err)
+{
+    const pml_progress_entry *e = NULL;
+    pml_progress_state state = eff == NULL ? PML_PROGRESS_ABSENT : pml_progress__state(&eff->progress, &part->pb->texts, &e);
+    part->committed = state == PML_PROGRESS_KNOWN ? e->end : 0;
+    if (state == PML_PROGRESS_LOST)
+        return pml_error__at(err, PML_E_PROGRESS_LOST, PML_PLACE_PB, part->pb->name,
+                             "the committed progress of %s is lost, so its %lld rows in memory cannot be told from committed ones",
+                             part->pb->name, (long long)part->info.rows);
+    if (state == PML_PROGRESS_KNOWN && pml_lineage__conflicts(&e->lineage, &part->pb->lineage))
+        *out = DROP_DEAD;
+    else if (state == PML_PROGRESS_ABSENT && eff != NULL && seen_committed(part, snapshot_id))
+        *out = DROP_DEAD;
+    else if (part->info.floor > part->committed)
+        *out = GAP;
+    else
+        *out = part->info.end <= part->committed ? DROP_ON_DISK : KEEP;
+    return PML_OK;
+}
+
+static int gap(const rt_part *part, int64_t snapshot_id, pml_error *err)
+{
+    return pml_error__at(err, PML_E_PROGRESS_GAP, PML_PLACE_PB, part->pb->name,
+                         "snapshot %lld holds %s up to offset %lld, memory begins at %lld: choose a newer snapshot", (long long)snapshot_id,
+                         part->pb->name, (long long)part->committed, (long long)part->info.floor);
+}
+
+static int resolve_parts(rt_pins *p, bool *again, const pml_effective *eff, int64_t snapshot_id, bool chosen, pml_error *err)
+{
+    size_t kept = 0, n = p->n;
+    for (size_t i = 0; i < n; i++) {
+        verdict v = KEEP;
+        rt_part *part = &p->parts[i];
+        PML_RETURN_IF(judge(&v, part, eff, snapshot_id, err));
+        if (v == GAP) {
+            *again = !chosen;
+            (void)atomic_fetch_add(&p->ctx->plan_retries, chosen ? 0 : 1);
+            return gap(part, snapshot_id, err);
+        }
+        if (v == KEEP) {
+            PML_RETURN_IF(pml_rt_part__count(&part->visible, p, part, err));
+            continue;
+        }
+        (void)atomic_fetch_add(&p->ctx->dropped_views, v == DROP_DEAD ? 1 : 0);
+        if (v == DROP_DEAD)
+            pml_env__log(p->ctx->env, PML_LOG_WARN, "realtime", "%s: rows in memory are left out of a plan, their history was reset",
+                         part->pb->name);
+        part_clear(part);
+    }
+    for (size_t i = 0; i < n; i++)
+        if (p->parts[i].pb != NULL)
+            p->parts[kept++] = p->parts[i];
+    p->n = kept;
+    return PML_OK;
+}
+
+static int rt_resolve(void *pins, bool *again, const pml_snapshot *snapshot, bool chosen, pml_error *err)
+{
+    rt_pins *p = pins;
+    pml_rt_context *c = p->ctx;
+    pml_effective *eff = NULL;
+    int64_t id = snapshot == NULL ? -1 : snapshot->id;
+    int rc;
+    *again = false;
+    if (snapshot != NULL)
+        PML_TRY(pml_rt_context__effective(&eff, c, snapshot, err));
+    PML_TRY(resolve_parts(p, again, eff, id, chosen, err));
+    pml_mutex__lock(&c->progress_mu);
+    if (!chosen && id > c->planned_id) /* I11: later latest plans must not choose an older snapshot */
+        c->planned_id = id;
+    pml_mutex__unlock(&c->progress_mu);
+    pml_rt_context__metric_time(&c->plan_ns_sum, &c->plan_ns_max, pml_env__mono_ns(c->env) - p->started_ns);
+out:
+    pml_effective__release(eff);
+    return rc;
+}
+
+/* ---- the rest of the table ---- */
+
+static int rt_retries(void *ctx)
+{
+    pml_rt_context *c = ctx;
+    pml_rwlock__read(&c->registry);
+    int n = c->table == NULL ? 0 : c->options.rt_plan_retries;
+    pml_rwlock__unlock(&c->registry);
+    return n;
+}
+
+static size_t rt_count(const void *pins)
+{
+    return ((const rt_pins *)pins)->n;
+}
+
+static void rt_part_get(const void *pins, size_t i, pml_memory_part *out)
+{
+    const rt_part *part = &((const rt_pins *)pins)->parts[i];
+    *out = (pml_memory_part){part->pb->key.partition, part->pb->key.bucket, part->pb->total_buckets, part->visible};
+}
+
+static void ctx_acquire(void *ctx)
+{
+    pml_rt_context__acquire(ctx);
+}
+
+static void ctx_release(void *ctx)
+{
+    pml_rt_context__release(ctx);
+}
+
+static const pml_memory_source memory_source = {.pin = rt_pin,
+                                                .resolve = rt_resolve,
+                                                .retries = rt_retries,
+                                                .count = rt_count,
+                                                .part = rt_part_get,
+                                                .open = pml_rt_part__open,
+                                                .release = pml_rt_pins__release,
+                                                .acquire_ctx = ctx_acquire,
+                                                .release_ctx = ctx_release};
+
+int pml_scan_set_realtime(pml_scan *scan, pml_rt_context *context, pml_error *err)
+{
+    if (context == NULL) {
+        pml_scan__set_memory(scan, NULL, NULL);
+        return PML_OK;
+    }
+    PML_RETURN_IF(pml_rt_context__bind(context, pml_scan__table(scan), err));
+    pml_scan__set_memory(scan, &memory_source, context);
+    return PML_OK;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pinned views of a plan, and reading them. */
+#ifndef PML_REALTIME_RT_PLAN_H
+#define PML_REALTIME_RT_PLAN_H
+
+#include "realtime/rt_context.h"
+#include "table/memory_source.h"
+
+/* One view. The plan shows its rows with offsets in [committed, info.end). */
+typedef struct rt_part {
+    rt_pb *pb; /* holds a reference */
+    void *view;
+    const pml_rt_view_vtbl *vt;
+    pml_rt_view_info info;
+    int64_t committed; /* C(S, PB) */
+    int64_t visible;   /* rows that are shown */
+} rt_part;
+
+typedef struct rt_pins {
+    atomic_int refs; /* the plan, and each stream */
+    pml_rt_context *ctx; /* holds a reference */
+    size_t n;
+    rt_part *parts;
+    int64_t started_ns;
+} rt_pins;
+
+void pml_rt_pins__acquire(rt_pins *p);
+void pml_rt_pins__release(void *pins);
+/* Rows of the part with offsets in [committed, end): by length where the whole view is visible, else by its offset column. */
+int pml_rt_part__count(int64_t *rows, rt_pins *p, rt_part *part, pml_error *err);
+/* pml_memory_source.open */
+int pml_rt_part__open(struct ArrowArrayStream *out, void *pins, size_t i, const pml_memory_read *request, pml_error *err);
+
+#endif

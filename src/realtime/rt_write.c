@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The write call (8): check the batch outside of every lock, route it, and hand one slice per partition-bucket to its store. A
+ * slice is visible when its store call returns. Slices are applied in partition-bucket order; each is all or nothing.
+ */
+#include <string.h>
+
+#include "meta/partition.h"
+#include "realtime/rt_writer.h"
+#include "table/route.h"
+
+typedef struct write_call {
+    pml_rt_writer *w;
+    struct ArrowArray *array;
+    const pml_rt_write_options *options;
+    bool has_offsets; /* the first column is _REALTIME_OFFSET */
+    const pml_field *fields; /* of the batch */
+    size_t n_fields;
+    pml_rt_write_result *out; /* may be NULL */
+    size_t n_applied;
+} write_call;
+
+/* ---- checks, before anything changes ---- */
+
+static int check_row_kinds(write_call *k, pml_error *err)
+{
+    const int8_t *kinds = k->options->row_kinds;
+    bool update_after = k->w->ctx->options.rt_accept_update_after;
+    for (int64_t i = 0; kinds != NULL && i < k->array->length; i++)
+        if (kinds[i] != 0 && !(kinds[i] == 2 && update_after))
+            return pml_error__at(err, PML_E_INVAL, PML_PLACE_ROW, NULL,
+                                 "row %lld has kind %d: an append table takes +I (0) only%s", (long long)i, kinds[i],
+                                 kinds[i] == 2 ? "; +U needs realtime.append.accept-update-after=true" : "");
+    return PML_OK;
+}
+
+static const int64_t *offsets_of(const struct ArrowArray *batch)
+{
+    const struct ArrowArray *a = batch->children[0];
+    return (const int64_t *)a->buffers[1] + batch->offset + a->offset;
+}
+
+static int check_offsets(write_call *k, pml_error *err)
+{
+    if (!k->has_offsets)
+        return PML_OK;
+    const int64_t *o = offsets_of(k->array);
+    for (int64_t i = 0; i < k->array->length; i++)
+        if (o[i] < 0 || (i > 0 && o[i] <= o[i - 1]))
+            return pml_error__at(err, PML_E_OFFSET_ORDER, PML_PLACE_ROW, NULL,
+                                 "the offset of row %lld is %lld after %lld: offsets must be positive and strictly increase", (long long)i,
+                                 (long long)o[i], (long long)(i > 0 ? o[i - 1] : -1));
+    return PML_OK;
+}
+
+static int check_mode(write_call *k, const struct ArrowSchema *schema, pml_error *err)
+{
+    pml_rt_context *c = k->w->ctx;
+    bool external = c->options.rt_offset_external;
+    k->has_offsets = schema->n_children > 0 && schema->children[0]->name != NULL &&
+                     strcmp(schema->children[0]->name, PML_RT_COL_OFFSET) == 0;
+    if (!external && (k->has_offsets || k->options->first_offset >= 0))
+        return pml_error__set(err, PML_E_INVAL, "offsets are given, but realtime.offset-mode of %s is 'assigned'", c->table->path);
+    if (external && k->has_offsets && k->options->first_offset >= 0)
+        return pml_error__set(err, PML_E_INVAL, "offsets are given twice: as a column and as first_offset");
+    if (external && !k->has_offsets && k->options->first_offset < 0)
+        return pml_error__set(err, PML_E_INVAL,
+                              "realtime.offset-mode=external wants a first column %s (int64) or first_offset in the options",
+                              PML_RT_COL_OFFSET);
+    k->fields = k->has_offsets ? c->transport : c->transport + 1;
+    k->n_fields = k->has_offsets ? c->n_transport : c->n_transport - 1;
+    return PML_OK;
+}
+
+static int check_batch(write_call *k, const struct ArrowSchema *schema, pml_error *err)
+{
+    pml_check_level level = (pml_check_level)k->w->ctx->options.rt_validate_input;
+    PML_RETURN_IF(check_mode(k, schema, err));
+    PML_RETURN_IF(pml_type__check_arrow(schema, k->fields, k->n_fields, err));
+    PML_RETURN_IF(pml_batch__check(k->array, k->fields, k->n_fields, level, err));
+    PML_RETURN_IF(check_row_kinds(k, err));
+    return check_offsets(k, err);
+}
+
+/* ---- where rows go ---- */
+
+/* The slice that the caller names. The partition row is taken from the first row, whose texts must be those of the claim. */
+static int claimed_slice(pml_route *route, write_call *k, pml_error *err)
+{
+    pml_table *t = k->w->table;
+    const pml_rt_pb *pb = k->options->pb;
+    pml_pb_texts claimed, real;
+    pml_route whole = {0};
+    const char *texts[PML_PARTITION_KEYS_MAX];
+    int32_t buckets = t->options.bucket > 0 ? t->options.bucket : 1;
+    int rc;
+    pml_arena__init(&route->arena, t->env);
+    PML_TRY(pml_pb_texts__of_public(&claimed, texts, t->schema->n_partition_keys, t->options.partition_default_name, pb, err));
+    if (pb->bucket < 0 || pb->bucket >= buckets) {
+        rc = pml_error__set(err, PML_E_INVAL, "bucket %d is named, %s has the buckets 0 to %d", pb->bucket, t->path, buckets - 1);
+        goto out;
+    }
+    route->slices = pml_arena__alloc(&route->arena, sizeof *route->slices);
+    if (route->slices == NULL) {
+        rc = pml_error__no_memory(err);
+        goto out;
+    }
+    pml_route_slice *s = route->slices;
+    PML_TRY(pml_route__partition_of(&s->partition, &route->arena, t, k->array, 0, k->has_offsets ? 1 : 0, err));
+    s->bucket = pb->bucket;
+    s->n = k->array->length;
+    route->n = 1;
+    const pml_pb_key key = {s->partition, s->bucket};
+    PML_TRY(pml_pb_texts__of_key(&real, &route->arena, t->schema, &t->options, &key, err));
+    if (!pml_pb_texts__equal(&claimed, &real)) {
+        rc = pml_error__set(err, PML_E_INVAL, "the first row is not in the partition that the caller names");
+        goto out;
+    }
+    if (k->w->ctx->options.rt_validate_input == PML_CHECK_FULL) {
+        PML_TRY(pml_route__batch(&whole, t, k->array, k->has_offsets ? 1 : 0, err));
+        if (whole.n != 1 || pml_route__compare(whole.slices[0].partition, whole.slices[0].bucket, s->partition, s->bucket) != 0)
+            rc = pml_error__set(err, PML_E_INVAL, "some rows are not in the partition and bucket that the caller names");
+    }
+out:
+    pml_route__clear(&whole);
+    return rc;
+}
+
+static int find_slices(pml_route *route, write_call *k, pml_error *err)
+{
+    if (k->options->pb != NULL)
+        return claimed_slice(route, k, err);
+    PML_RETURN_IF(pml_route__batch(route, k->w->table, k->array, k->has_offsets ? 1 : 0, err));
+    if (k->options->first_offset >= 0 && route->n > 1)
+        return pml_error__set(err, PML_E_INVAL,
+                              "first_offset numbers the rows of one partition-bucket, this batch has rows of %zu: give the offsets as a "
+                              "column",
+                              route->n);
+    return PML_OK;
+}
+
+static int pb_of(rt_pb **out, pml_rt_writer *w, const pml_route_slice *s, pml_error *err)
+{
+    const pml_pb_key key = {s->partition, s->bucket};
+    int64_t first;
+    *out = pml_rt_pb__find(w->ctx, &key);
+    if (*out != NULL)
+        return PML_OK;
+    pml_mutex__lock(&w->create_mu);
+    int rc = pml_restore__first_sequence(&first, &w->restore, w->table, s->partition, s->bucket, err);
+    if (rc == PML_OK)
+        rc = pml_rt_pb__get(out, w->ctx, &key, w->progress, first, err);
+    pml_mutex__unlock(&w->create_mu);
+    return rc;
+}
+
+/* ---- one slice ---- */
+
+typedef struct slice_offsets {
+    pml_rt_range range;
+    uint64_t hash; /* of explicit ones */
+    uint64_t bytes; /* that the rows hold, for the gauges */
+    bool dense;
+} slice_offsets;
+
+/* Under write_mu: the offsets of the rows, and that they follow what the PB has. */
+static int number_rows(slice_offsets *o, write_call *k, const rt_pb *pb, const struct ArrowArray *rows, pml_error *err)
+{
+    int64_t n = rows->length, first = pb->next_offset, last;
+    o->dense = !k->has_offsets;
+    if (k->has_offsets) {
+        const int64_t *v = offsets_of(rows);
+        first = v[0];
+        last = v[n - 1];
+    } else {
+        if (k->options->first_offset >= 0)
+            first = k->options->first_offset;
+        if (n > INT64_MAX - first)
+            return pml_error__at(err, PML_E_OVERFLOW, PML_PLACE_PB, pb->name, "%lld rows after offset %lld pass the last offset of %s",
+                                 (long long)n, (long long)first, pb->name);
+        last = first + n - 1;
+    }
+    if (last == INT64_MAX)
+        return pml_error__at(err, PML_E_OVERFLOW, PML_PLACE_PB, pb->name, "offset %lld of %s is not valid: the last one is %lld",
+                             (long long)last, pb->name, (long long)INT64_MAX - 1);
+    if (first < pb->next_offset)
+        return pml_error__at(err, PML_E_OFFSET_ORDER, PML_PLACE_PB, pb->name,
+                             "the batch begins at offset %lld, %s has all offsets below %lld already", (long long)first, pb->name,
+                             (long long)pb->next_offset);
+    o->range = (pml_rt_range){first, last + 1};
+    return PML_OK;
+}
+
+static int write_locked(slice_offsets *o, write_call *k, rt_pb *pb, struct ArrowArray *rows, pml_error *err)
+{
+    pml_env *env = k->w->env;
+    int64_t n = rows->length;
+    PML_RETURN_IF(pml_rt_pb__check_state(pb, err));
+    PML_RETURN_IF(number_rows(o, k, pb, rows, err));
+    int rc = pml_rt_note__reserve(&pb->building, env);
+    if (rc != PML_OK)
+        return rc == PML_E_LIMIT ? pml_error__at(err, rc, PML_PLACE_PB, pb->name, "%s has too many gaps between offsets: prepare", pb->name)
+                                 : pml_error__no_memory(err);
+    pml_rt_batch b = {.struct_size = sizeof b,
+                      .flags = o->dense ? PML_RT_BATCH_DENSE : 0,
+                      .array = rows,
+                      .schema_id = k->w->table->schema->id,
+                      .range = o->range,
+                      .rows = n,
+                      .first_sequence = -1,
+                      .last_sequence = -1,
+                      .bytes = o->bytes};
+    pml_error own = PML_ERROR_INIT; /* the caller may not want the error, but its flags decide */
+    rc = pb->vt->write(pb->store, &b, &own);
+    if (rc != PML_OK) {
+        rc = pml_rt_pb__store_failed(pb, rc, &own, "write");
+        if (err != NULL)
+            *err = own;
+        return rc;
+    }
+    if (o->dense)
+        pml_rt_note__add_dense(&pb->building, o->range);
+    else
+        pml_rt_note__add_explicit(&pb->building, n, o->hash);
+    pb->next_offset = o->range.end;
+    (void)atomic_fetch_add_explicit(&pb->ctx->uncommitted_rows, n, memory_order_relaxed);
+    return PML_OK;
+}
+
+static int write_slice(write_call *k, rt_pb *pb, struct ArrowArray *rows, pml_error *err)
+{
+    slice_offsets o = {.bytes = pml_batch__bytes(rows, k->fields, k->n_fields)};
+    int64_t n = rows->length;
+    if (k->has_offsets) {
+        const int64_t *v = offsets_of(rows);
+        for (int64_t i = 0; i < n; i++)
+            o.hash += pml_rt_mix64((uint64_t)v[i]);
+    }
+    pml_mutex__lock(&pb->write_mu);
+    int rc = write_locked(&o, k, pb, rows, err);
+    pml_mutex__unlock(&pb->write_mu);
+    if (rc != PML_OK)
+        return rc;
+    k->n_applied++;
+    pml_rt_write_result *out = k->out;
+    if (out != NULL) {
+        if (out->n_pbs < PML_RT_WRITE_RESULT_PBS) {
+            out->bucket[out->n_pbs] = pb->key.bucket;
+            out->first_offset[out->n_pbs] = o.range.begin;
+            out->end_offset[out->n_pbs] = o.range.end;
+        }
+        out->n_pbs++;
+        out->rows += n;
+    }
+    (void)atomic_fetch_add_explicit(&pb->ctx->write_rows, n, memory_order_relaxed);
+    return PML_OK;
+}
+
+static int apply_slice(write_call *k, rt_pb *pb, const pml_route_slice *s, pml_error *err)
+{
+    struct ArrowArray rows = {0};
+    if (s->rows == NULL)
+        return write_slice(k, pb, k->array, err);
+    PML_RETURN_IF(pml_batch__gather_rows(&rows, k->w->env, k->fields, k->n_fields, k->array, s->rows, s->n, err));
+    int rc = write_slice(k, pb, &rows, err);
+    pml_array__release(&rows);
+    return rc;
+}
+
+static int write_batch(write_call *k, const struct ArrowSchema *schema, pml_error *err)
+{
+    pml_route route = {0};
+    rt_pb **pbs = NULL;
+    int rc;
+    PML_RETURN_IF(check_batch(k, schema, err));
+    if (k->array->length == 0)
+        return PML_OK;
+    PML_TRY(find_slices(&route, k, err));
+    pbs = pml_env__calloc(k->w->env, route.n, sizeof *pbs);
+    if (pbs == NULL) {
+        rc = pml_error__no_memory(err);
+        goto out;
+    }
+    for (size_t i = 0; i < route.n; i++)
+        PML_TRY(pb_of(&pbs[i], k->w, &route.slices[i], err));
+    for (size_t i = 0; i < route.n; i++)
+        PML_TRY(apply_slice(k, pbs[i], &route.slices[i], err));
+out:
+    for (size_t i = 0; pbs != NULL && i < route.n; i++)
+        pml_rt_pb__release(pbs[i]);
+    pml_env__free(k->w->env, pbs);
+    pml_route__clear(&route);
+    return rc;
+}
+
+int pml_rt_write(pml_rt_write_result *out, pml_rt_writer *w, struct ArrowArray *array, const struct ArrowSchema *schema,
+                 const pml_rt_write_options *options, pml_error *err)
+{
+    const pml_rt_write_options defaults = PML_RT_WRITE_OPTIONS_INIT;
+    write_call k = {.w = w, .array = array, .options = options == NULL ? &defaults : options, .out = out};
+    pml_rt_context *c = w->ctx;
+    if (k.options->struct_size != sizeof defaults || (out != NULL && out->struct_size != sizeof *out))
+        return pml_error__set(err, PML_E_INVAL, "struct_size of write options or result is not what this library knows");
+    if (out != NULL)
+        *out = (pml_rt_write_result)PML_RT_WRITE_RESULT_INIT;
+    PML_RETURN_IF(pml_rt_context__check(c, err));
+    int64_t start = pml_env__mono_ns(w->env);
+    int rc = write_batch(&k, schema, err);
+    pml_rt_context__metric_time(&c->write_ns_sum, &c->write_ns_max, pml_env__mono_ns(w->env) - start);
+    (void)atomic_fetch_add_explicit(rc == PML_OK ? &c->write_batches : &c->rejected_batches, 1, memory_order_relaxed);
+    if (rc == PML_OK)
+        pml_array__release(array); /* whatever the stores did not take, they have copied */
+    else if (k.n_applied == 0 && rc != PML_E_RECREATE)
+        pml_error__add_flags(err, PML_ERRF_NO_EFFECT);
+    return rc;
+}

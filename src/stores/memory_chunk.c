@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "stores/memory_chunk.h"
+
+#include <string.h>
+
+enum { MEM_ALIGN = 16, MEM_LIST_FIRST = 8 };
+
+int pml_mem_account__new(mem_account **out, const pml_rt_host *host, pml_error *err)
+{
+    mem_account *a = *out = host->alloc(host->ctx, sizeof *a, MEM_ALIGN);
+    if (a == NULL)
+        return pml_store__no_memory(err);
+    memset(a, 0, sizeof *a);
+    atomic_init(&a->refs, 1);
+    a->host = host;
+    return PML_OK;
+}
+
+void pml_mem_account__release(mem_account *account)
+{
+    if (account != NULL && atomic_fetch_sub_explicit(&account->refs, 1, memory_order_acq_rel) == 1)
+        account->host->free(account->host->ctx, account, sizeof *account, MEM_ALIGN);
+}
+
+void *pml_mem_account__alloc(mem_account *account, size_t bytes)
+{
+    void *p = account->host->alloc(account->host->ctx, bytes, MEM_ALIGN);
+    if (p != NULL)
+        memset(p, 0, bytes);
+    return p;
+}
+
+void pml_mem_account__free(mem_account *account, void *p, size_t bytes)
+{
+    account->host->free(account->host->ctx, p, bytes, MEM_ALIGN);
+}
+
+void *pml_mem_counted__new(mem_account *account, size_t bytes, void (*destroy)(mem_counted *self))
+{
+    mem_counted *c = pml_mem_account__alloc(account, bytes);
+    if (c == NULL)
+        return NULL;
+    (void)atomic_fetch_add_explicit(&account->refs, 1, memory_order_relaxed);
+    atomic_init(&c->refs, 1);
+    c->account = account;
+    c->bytes = bytes;
+    c->destroy = destroy;
+    return c;
+}
+
+void pml_mem_counted__acquire(mem_counted *c)
+{
+    (void)atomic_fetch_add_explicit(&c->refs, 1, memory_order_relaxed);
+}
+
+void pml_mem_counted__release(mem_counted *c)
+{
+    if (c == NULL || atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    mem_account *account = c->account;
+    if (c->destroy != NULL)
+        c->destroy(c);
+    pml_mem_account__free(account, c, c->bytes);
+    pml_mem_account__release(account);
+}
+
+static void uncharge(mem_account *account, uint64_t bytes)
+{
+    (void)atomic_fetch_sub_explicit(&account->live_bytes, (long long)bytes, memory_order_relaxed);
+    (void)account->host->charge(account->host->ctx, -(int64_t)bytes);
+}
+
+static void chunk_destroy(mem_counted *self)
+{
+    mem_chunk *c = (mem_chunk *)self;
+    if (c->array.release != NULL)
+        c->array.release(&c->array);
+    uncharge(self->account, c->bytes);
+}
+
+int pml_mem_chunk__new(mem_chunk **out, mem_account *account, const pml_rt_batch *batch, pml_error *err)
+{
+    mem_chunk *c = *out = pml_mem_counted__new(account, sizeof *c, chunk_destroy);
+    if (c == NULL)
+        return pml_store__no_memory(err);
+    c->range = batch->range;
+    c->rows = batch->rows;
+    if (account->host->charge(account->host->ctx, (int64_t)batch->bytes) != PML_OK) {
+        c->counted.destroy = NULL; /* nothing was charged */
+        pml_mem_counted__release(&c->counted);
+        *out = NULL;
+        return pml_store__fail(err, PML_E_BUDGET, PML_ERRF_NO_EFFECT | PML_ERRF_TRANSIENT,
+                               "%lld bytes are over the memory budget", (long long)batch->bytes);
+    }
+    c->bytes = batch->bytes;
+    (void)atomic_fetch_add_explicit(&account->live_bytes, (long long)batch->bytes, memory_order_relaxed);
+    return PML_OK;
+}
+
+static void list_destroy(mem_counted *self)
+{
+    mem_list *list = (mem_list *)self;
+    for (size_t i = 0; i < list->n; i++)
+        pml_mem_counted__release(list->items[i]);
+}
+
+static int list_copy(mem_list **out, mem_account *account, const mem_list *list, size_t first, size_t cap, pml_error *err)
+{
+    size_t n = list == NULL ? 0 : list->n - first, bytes;
+    *out = NULL;
+    if (__builtin_mul_overflow(cap, sizeof(mem_counted *), &bytes) || __builtin_add_overflow(bytes, sizeof(mem_list), &bytes))
+        return pml_store__no_memory(err);
+    mem_list *copy = pml_mem_counted__new(account, bytes, list_destroy);
+    if (copy == NULL)
+        return pml_store__no_memory(err);
+    copy->cap = cap;
+    for (size_t i = 0; i < n; i++) {
+        copy->items[i] = list->items[first + i];
+        pml_mem_counted__acquire(copy->items[i]);
+    }
+    copy->n = n;
+    *out = copy;
+    return PML_OK;
+}
+
+int pml_mem_list__with_room(mem_list **out, mem_account *account, mem_list *list, pml_error *err)
+{
+    *out = list;
+    if (list != NULL && list->n < list->cap)
+        return PML_OK;
+    return list_copy(out, account, list, 0, list == NULL ? MEM_LIST_FIRST : 2 * list->cap, err);
+}
+
+int pml_mem_list__tail(mem_list **out, mem_account *account, const mem_list *list, size_t first, pml_error *err)
+{
+    size_t n = list->n - first;
+    return list_copy(out, account, list, first, n < MEM_LIST_FIRST ? MEM_LIST_FIRST : n, err);
+}
+
+static void segment_destroy(mem_counted *self)
+{
+    mem_segment *s = (mem_segment *)self;
+    if (s->chunks != NULL)
+        pml_mem_counted__release(&s->chunks->counted);
+}
+
+mem_segment *pml_mem_segment__new(mem_account *account)
+{
+    return pml_mem_counted__new(account, sizeof(mem_segment), segment_destroy);
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The counted things the memory store is made of.
+ *
+ *   account   one per store: the host's services and the bytes of all living chunks. Held by the store and by everything below,
+ *             so that the last array of a stream can be given back when store and context are long gone.
+ *   chunk     one written batch, immutable. Held by lists, and by arrays that a stream gave away.
+ *   list      an array of chunks, or of segments. Published by its length: whoever takes a reference notes the length with it
+ *             under the store's mutex and never looks beyond. So the store may append in place behind all noted lengths; when
+ *             the list is full it is replaced by a larger one, and the old one lives as long as somebody holds it. A holder
+ *             pins what was appended after its length too: at most as much again as the list had, and only until it lets go.
+ *   segment   a sealed list of chunks. Held by the host until segment_release, by lists of segments, and by streams.
+ */
+#ifndef PML_STORES_MEMORY_CHUNK_H
+#define PML_STORES_MEMORY_CHUNK_H
+
+#include "stores/abi.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+typedef struct mem_account {
+    atomic_int refs;
+    const pml_rt_host *host;
+    atomic_llong live_bytes;
+} mem_account;
+
+int pml_mem_account__new(mem_account **out, const pml_rt_host *host, pml_error *err);
+void pml_mem_account__release(mem_account *account);
+void *pml_mem_account__alloc(mem_account *account, size_t bytes); /* zeroed; NULL: no memory */
+void pml_mem_account__free(mem_account *account, void *p, size_t bytes);
+
+/* The head of chunks, lists, segments and views. */
+typedef struct mem_counted {
+    atomic_int refs;
+    mem_account *account;
+    size_t bytes; /* of the allocation */
+    void (*destroy)(struct mem_counted *self); /* gives back what it holds, not its own memory; NULL: nothing */
+} mem_counted;
+
+/* One reference. NULL: no memory. */
+void *pml_mem_counted__new(mem_account *account, size_t bytes, void (*destroy)(mem_counted *self));
+void pml_mem_counted__acquire(mem_counted *c);
+void pml_mem_counted__release(mem_counted *c); /* NULL allowed */
+
+typedef struct mem_chunk {
+    mem_counted counted;
+    struct ArrowArray array; /* released: empty */
+    pml_rt_range range;
+    int64_t rows;
+    uint64_t bytes; /* charged to the host */
+} mem_chunk;
+
+/* A chunk still without its array. Charges the bytes. */
+int pml_mem_chunk__new(mem_chunk **out, mem_account *account, const pml_rt_batch *batch, pml_error *err);
+
+typedef struct mem_list {
+    mem_counted counted;
+    size_t cap;
+    size_t n; /* changed by the store only; shrinks only while nobody else holds the list */
+    mem_counted *items[];
+} mem_list;
+
+/* *out: list itself when it has room for one more, else a new list with references of the same items and more room. list may
+   be NULL. */
+int pml_mem_list__with_room(mem_list **out, mem_account *account, mem_list *list, pml_error *err);
+/* A new list of the items from `first` on. */
+int pml_mem_list__tail(mem_list **out, mem_account *account, const mem_list *list, size_t first, pml_error *err);
+
+typedef struct mem_segment {
+    mem_counted counted;
+    mem_list *chunks;
+    size_t n;
+    pml_rt_range range;
+    int64_t rows;
+    uint64_t bytes;
+    int64_t schema_id;
+    struct mem_segment *dropped; /* chains segments that an advance took out of the store's own list */
+} mem_segment;
+
+mem_segment *pml_mem_segment__new(mem_account *account); /* empty; NULL: no memory */
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Views and streams of the memory store. */
+#ifndef PML_STORES_MEMORY_READ_H
+#define PML_STORES_MEMORY_READ_H
+
+#include "stores/memory_chunk.h"
+
+/* Immutable. Held by the host until the view's release, and by its streams. */
+typedef struct mem_view {
+    mem_counted counted;
+    mem_list *sealed, *building; /* of segments, of chunks; NULL: none */
+    size_t n_sealed, n_building; /* the lengths when the view was taken */
+    int64_t schema_id;
+    int64_t floor, end, first, rows;
+    uint64_t bytes;
+} mem_view;
+
+mem_view *pml_mem_view__new(mem_account *account); /* empty; NULL: no memory */
+extern const pml_rt_view_vtbl pml_mem_view_vtbl;
+
+/* One stream of all columns of a segment, in offset order. */
+int pml_mem_segment__stream(pml_rt_streams *out, mem_segment *segment, pml_error *err);
+
+#endif
