@@ -117,10 +117,16 @@ void pml_rt_context_close(pml_rt_context *c)
 
 /* ---- checks ---- */
 
-int pml_rt_context__check(pml_rt_context *c, pml_error *err)
+int pml_rt_context__check_process(const pml_rt_context *c, pml_error *err)
 {
     if (c->pid != getpid())
         return pml_error__set(err, PML_E_STATE, "a real-time context cannot be used in a forked child: open a new one there");
+    return PML_OK;
+}
+
+int pml_rt_context__check(pml_rt_context *c, pml_error *err)
+{
+    PML_RETURN_IF(pml_rt_context__check_process(c, err));
     if (atomic_load(&c->poisoned))
         return pml_error__set(err, PML_E_RECREATE,
                               "the real-time context must be made anew, with its writer, and the source replayed from the committed "
@@ -239,6 +245,7 @@ int pml_rt_context_metrics(pml_rt_metrics *out, pml_rt_context *c, pml_error *er
     if (out->struct_size != sizeof *out)
         return pml_error__set(err, PML_E_INVAL, "pml_rt_metrics.struct_size is %zu, this library knows %zu", out->struct_size,
                               sizeof *out);
+    PML_RETURN_IF(pml_rt_context__check_process(c, err));
     PML_RETURN_IF(pml_rt_pb__list(&pbs, &n, c, err));
     *out = (pml_rt_metrics)PML_RT_METRICS_INIT;
     for (size_t i = 0; i < n; i++) {
