@@ -107,7 +107,7 @@ static void several_segments_and_rolled_files_are_one_entry(void **state)
     pml_error err = PML_ERROR_INIT;
     pml_rt_entry_info info = PML_RT_ENTRY_INFO_INIT;
     size_t n;
-    rt_kit_create(&k, NULL, "", "\"target-file-size\":\"1 kb\",\"parquet.block.size\":\"2048\"");
+    rt_kit_create(&k, NULL, "", "\"target-file-size\":\"1 kb\",\"target-file-row-num\":\"2000\"");
     rt_kit_start(&k, NULL, NULL);
     for (int i = 0; i < 3; i++) {
         rt_kit_write(&k, 3000, "a");
