@@ -18,6 +18,7 @@ if(TARGET pml)
   file(RELATIVE_PATH pml_lib_from_bin ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
   set_target_properties(pml PROPERTIES INSTALL_RPATH "$ORIGIN/${pml_lib_from_bin}")
   install(TARGETS pml RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(FILES man/pml.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 endif()
 
 install(EXPORT PaimonLiveTargets NAMESPACE PaimonLive:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/PaimonLive

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The real-time context from inside: the partition-buckets (PBs) of one table branch, their stores, and what is known of their
- * committed progress. Section numbers in the comments are those of docs/realtime-design.md.
+ * committed progress. Section numbers in the comments are those of docs/design/realtime.md.
  *
  * Lock order (22.1): pb.prepare_mu < pb.write_mu < pb.advance_mu < ctx.progress_mu < ctx.registry. A plugin is called only under
  * write_mu (write, seal) and advance_mu (advance), never under progress_mu or registry (I17).
@@ -107,6 +107,7 @@ struct pml_rt_context {
     pml_option *all_options;   /* table options and overrides, for stores */
     size_t n_all_options;
     pml_map pbs; /* encoded key -> rt_pb */
+    pml_map pbs_by_texts; /* encoded texts -> rt_pb: a progress entry belongs to one of them */
     size_t n_transport; /* the transport schema (11.1): offset column, then the table's columns */
     const pml_field *transport;
 

@@ -196,6 +196,32 @@ static rt_pb *find_encoded(pml_rt_context *c, const pml_buf *key)
     return pb;
 }
 
+/* A null, an empty and a blank partition value are three partitions with one path and one text, so one progress entry: only one of
+   them can be written live at a time, or their offsets would be mixed up. */
+static int register_locked(pml_rt_context *c, rt_pb *made, const pml_buf *key, pml_error *err)
+{
+    pml_buf texts;
+    int rc = PML_OK;
+    if (c->pbs.live >= RT_PBS_MAX)
+        return pml_error__set(err, PML_E_LIMIT, "a context holds at most %d partition-buckets", RT_PBS_MAX);
+    pml_buf__init(&texts, c->env, PML_BINARY_ROW_MAX);
+    if (pml_pb_texts__encode(&texts, &made->texts) != PML_OK)
+        rc = pml_error__no_memory(err);
+    else if (pml_map__has(&c->pbs_by_texts, texts.data, texts.len))
+        rc = pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_PB, made->name,
+                           "needs distinct partition texts: %s stands for null, '' and blank values alike, and this context writes "
+                           "another of them already",
+                           made->name);
+    else if (pml_map__put(&c->pbs_by_texts, texts.data, texts.len, made, NULL) != PML_OK)
+        rc = pml_error__no_memory(err);
+    if (rc == PML_OK && pml_map__put(&c->pbs, key->data, key->len, made, NULL) != PML_OK) {
+        (void)pml_map__remove(&c->pbs_by_texts, texts.data, texts.len);
+        rc = pml_error__no_memory(err);
+    }
+    pml_buf__clear(&texts);
+    return rc;
+}
+
 rt_pb *pml_rt_pb__find(pml_rt_context *c, const pml_pb_key *key)
 {
     pml_buf encoded;
@@ -223,10 +249,7 @@ int pml_rt_pb__get(rt_pb **out, pml_rt_context *c, const pml_pb_key *key, const 
     /* Without a lock: opening a store may take its time. The caller's create lock keeps a second opener away. */
     PML_TRY(pb_open(&made, c, key, progress, first_sequence, err));
     pml_rwlock__write(&c->registry);
-    if (c->pbs.live >= RT_PBS_MAX)
-        rc = pml_error__set(err, PML_E_LIMIT, "a context holds at most %d partition-buckets", RT_PBS_MAX);
-    else if (pml_map__put(&c->pbs, encoded.data, encoded.len, made, NULL) != PML_OK)
-        rc = pml_error__no_memory(err);
+    rc = register_locked(c, made, &encoded, err);
     pml_rwlock__unlock(&c->registry);
     if (rc != PML_OK)
         goto out;

@@ -170,7 +170,7 @@ static int resolve_parts(rt_pins *p, bool *again, const pml_effective *eff, int6
 {
     size_t kept = 0, n = p->n;
     for (size_t i = 0; i < n; i++) {
-        verdict v;
+        verdict v = KEEP;
         rt_part *part = &p->parts[i];
         PML_RETURN_IF(judge(&v, part, eff, snapshot_id, err));
         if (v == GAP) {

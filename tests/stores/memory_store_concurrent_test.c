@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Eight threads on one store (realtime-tests.md 23): every view is a contiguous range of whole batches, up to the newest. */
+/* Eight threads on one store (realtime-tests.md 23): every view is a contiguous range of whole batches up to the newest. */
 #include "support/store_kit.h"
 
 #include <sched.h>
@@ -82,7 +82,7 @@ static void *write_batches(void *p)
                               .range = {r->next, r->next + n},
                               .rows = n,
                               .bytes = (uint64_t)n * 9};
-            ok = ok && expect(r, r->k.vt->write(r->k.store, &b, NULL) == PML_OK, "write failed");
+            (void)(ok && expect(r, r->k.vt->write(r->k.store, &b, NULL) == PML_OK, "write failed"));
             r->next += n;
             atomic_store(&r->written_end, r->next);
         }
@@ -106,7 +106,8 @@ static bool drain(race *r, pml_rt_streams *s, int64_t *first, int64_t *end)
         for (int64_t i = 0; more && i < a.length && ok; i++) {
             int64_t offset = ((const int64_t *)a.children[0]->buffers[1])[a.children[0]->offset + i];
             int64_t id = ((const int64_t *)a.children[1]->buffers[1])[a.children[1]->offset + i];
-            ok = expect(r, *end < 0 || offset == *end, "the offsets of a view have a hole") && expect(r, id == offset, "a foreign row");
+            ok = expect(r, *end < 0 || offset == *end, "the offsets of a view have a hole") &&
+                 expect(r, id == offset, "a foreign row");
             *first = *first < 0 ? offset : *first;
             *end = offset + 1;
         }
@@ -126,7 +127,7 @@ static void *seal_and_read(void *p)
     int64_t expected = 0;
     for (bool last = false; !last && atomic_load(&r->why) == NULL;) {
         void *segment = NULL;
-        int64_t first, end;
+        int64_t first = -1, end = -1;
         pml_rt_streams s = {.struct_size = sizeof s};
         last = over(r);
         pthread_mutex_lock(&r->write_mu);
@@ -137,7 +138,8 @@ static void *seal_and_read(void *p)
             continue;
         }
         ok = expect(r, r->k.vt->commit_streams(r->k.store, &s, segment, NULL) == PML_OK, "commit_streams failed") &&
-             drain(r, &s, &first, &end) && expect(r, first == expected && is_border(end), "a segment is not what was written");
+             drain(r, &s, &first, &end) &&
+             expect(r, first == expected && is_border(end), "a segment is not what was written");
         r->k.vt->segment_release(segment);
         expected = end;
         if (ok)
@@ -166,11 +168,18 @@ static bool look(race *r, void *view, const pml_rt_view_vtbl *vt, int64_t batch_
     int64_t first, end;
     pml_rt_view_info i = {.struct_size = sizeof i};
     pml_rt_streams s = {.struct_size = sizeof s};
-    const pml_rt_query q = {
-        .struct_size = sizeof q, .read_schema = &r->k.transport, .visible = {0, INT64_MAX}, .batch_rows = batch_rows, .limit = -1};
-    return expect(r, vt->info(view, &i, NULL) == PML_OK && vt->query_streams(view, &s, &q, NULL) == PML_OK, "no streams") &&
-           drain(r, &s, &first, &end) && expect(r, is_border(i.end) && i.floor <= i.end, "a view ends inside a batch") &&
-           expect(r, (first < 0 && i.rows == 0 && i.floor == i.end) || (end == i.end && first <= i.floor && first == i.first),
+    const pml_rt_query q = {.struct_size = sizeof q,
+                            .read_schema = &r->k.transport,
+                            .visible = {0, INT64_MAX},
+                            .batch_rows = batch_rows,
+                            .limit = -1};
+    return expect(r, vt->info(view, &i, NULL) == PML_OK && vt->query_streams(view, &s, &q, NULL) == PML_OK,
+                  "no streams") &&
+           drain(r, &s, &first, &end) &&
+           expect(r, is_border(i.end) && i.floor <= i.end, "a view ends inside a batch") &&
+           expect(r,
+                  (first < 0 && i.rows == 0 && i.floor == i.end) ||
+                      (end == i.end && first <= i.floor && first == i.first),
                   "a view does not reach from its floor to its end") &&
            expect(r, first < 0 || (is_border(first) && end - first == i.rows), "a view begins inside a batch");
 }
@@ -188,9 +197,11 @@ static void *view(void *p)
         int64_t written = atomic_load(&r->written_end);
         if (!expect(r, r->k.vt->acquire_view(r->k.store, &now, &vt, NULL) == PML_OK, "acquire_view failed"))
             break;
-        (void)(expect(r, vt->info(now, &i, NULL) == PML_OK && i.end >= written, "a view lacks a row that was written before it") &&
+        (void)(expect(r, vt->info(now, &i, NULL) == PML_OK && i.end >= written,
+                      "a view lacks a row that was written before it") &&
                look(r, now, vt, batch_rows) && (old == NULL || look(r, old, old_vt, batch_rows)) &&
-               expect(r, r->k.vt->usage(r->k.store, &u, NULL) == PML_OK && u.pinned_only_bytes < (1u << 30), "usage is wrong"));
+               expect(r, r->k.vt->usage(r->k.store, &u, NULL) == PML_OK && u.pinned_only_bytes < (1u << 30),
+                      "usage is wrong"));
         (void)atomic_fetch_add(&r->looks, 1);
         if (old != NULL && round % 4 == 0) {
             old_vt->release(old);
@@ -212,9 +223,10 @@ static void memory_store_views_are_whole_while_eight_threads_change_it(void **st
 {
     (void)state;
     static race r;
-    static void *(*const what[])(void *) = {write_batches, write_batches, seal_and_read, advance, view, view, view, view};
+    static void *(*const what[])(void *) = {write_batches, write_batches, seal_and_read, advance,
+                                            view,          view,          view,          view};
     pml_thread threads[sizeof what / sizeof what[0]];
-    assert_true(kit_open(&r.k, pml_memory_store_plugin(), KIT_NARROW));
+    assert_true(store_kit_open(&r.k, pml_memory_store_plugin(), KIT_NARROW));
     pthread_mutex_init(&r.write_mu, NULL);
     for (size_t i = 0; i < sizeof what / sizeof what[0]; i++)
         assert_int_equal(pml_thread__start(&threads[i], what[i], &r), 0);

@@ -114,7 +114,8 @@ static int wrap_get_schema(struct ArrowArrayStream *self, struct ArrowSchema *ou
     int rc = w->inner.get_schema(&w->inner, out);
     if (rc != 0 || out->n_children < 1 || strcmp(out->children[0]->name, PML_RT_COL_OFFSET) != 0)
         return rc;
-    if (w->kind == BROKEN_SCHEMA) /* the texts belong to the private part of the schema: pointing elsewhere leaks nothing */
+    if (w->kind ==
+        BROKEN_SCHEMA) /* the texts belong to the private part of the schema: pointing elsewhere leaks nothing */
         out->children[0]->name = "_OFFSET";
     if (w->kind == BROKEN_FORMAT)
         out->children[0]->format = "i";
@@ -214,7 +215,8 @@ static void wrap_release(struct ArrowArrayStream *self)
 }
 
 /* The memory store gives one stream; it is moved into a wrapper, in place. */
-static void wrap_streams(pml_rt_streams *s, int kind, segment_wrap *segment, struct ArrowArrayStream *again, int64_t limit)
+static void wrap_streams(pml_rt_streams *s, int kind, segment_wrap *segment, struct ArrowArrayStream *again,
+                         int64_t limit)
 {
     stream_wrap *w = calloc(1, sizeof *w);
     if (w == NULL || s->n != 1)
@@ -418,8 +420,8 @@ static const pml_rt_store_vtbl wrap_store_vtbl = {.struct_size = sizeof wrap_sto
 
 static int kinds[BROKEN_COUNT + 1];
 
-static int wrap_store_open(void *backend, void **store, const pml_rt_store_vtbl **vtbl, const pml_rt_store_params *params,
-                           pml_error *err)
+static int wrap_store_open(void *backend, void **store, const pml_rt_store_vtbl **vtbl,
+                           const pml_rt_store_params *params, pml_error *err)
 {
     store_wrap *s = calloc(1, sizeof *s);
     *store = NULL;
@@ -443,25 +445,35 @@ static void wrap_close(void *backend)
     (void)backend;
 }
 
-#define FOR_EACH_KIND(X)                                                                                                       \
-    X(BROKEN_LOSES, "loses") X(BROKEN_DOUBLES, "doubles") X(BROKEN_BOTH, "both") X(BROKEN_INVENTS, "invents")                  \
-    X(BROKEN_OUTSIDE, "outside") X(BROKEN_UNSORTED, "unsorted") X(BROKEN_TIED, "tied") X(BROKEN_SCHEMA, "schema")              \
-    X(BROKEN_FORMAT, "format") X(BROKEN_NULL, "null") X(BROKEN_LACKS, "lacks") X(BROKEN_CHANGES_VIEW, "changes-view")          \
-    X(BROKEN_HALF_BATCH, "half-batch") X(BROKEN_KEEPS, "keeps") X(INTACT, "not")
+#define FOR_EACH_KIND(X)                                                                                            \
+    X(BROKEN_LOSES, "loses")                                                                                        \
+    X(BROKEN_DOUBLES, "doubles")                                                                                    \
+    X(BROKEN_BOTH, "both") X(BROKEN_INVENTS, "invents") X(BROKEN_OUTSIDE, "outside") X(BROKEN_UNSORTED, "unsorted") \
+        X(BROKEN_TIED, "tied") X(BROKEN_SCHEMA, "schema") X(BROKEN_FORMAT, "format") X(BROKEN_NULL, "null")         \
+            X(BROKEN_LACKS, "lacks") X(BROKEN_CHANGES_VIEW, "changes-view") X(BROKEN_HALF_BATCH, "half-batch")      \
+                X(BROKEN_KEEPS, "keeps") X(INTACT, "not")
 
-#define DEFINE_OPEN(kind, text)                                                                                                \
-    static int open_##kind(void **backend, const pml_rt_host *host, size_t n, const pml_rt_kv *options, pml_error *err)         \
-    {                                                                                                                          \
-        (void)host, (void)n, (void)options, (void)err;                                                                         \
-        *backend = &kinds[kind];                                                                                               \
-        return PML_OK;                                                                                                         \
+#define DEFINE_OPEN(kind, text)                                                                         \
+    static int open_##kind(void **backend, const pml_rt_host *host, size_t n, const pml_rt_kv *options, \
+                           pml_error *err)                                                              \
+    {                                                                                                   \
+        (void)host, (void)n, (void)options, (void)err;                                                  \
+        *backend = &kinds[kind];                                                                        \
+        return PML_OK;                                                                                  \
     }
 FOR_EACH_KIND(DEFINE_OPEN)
 
-#define PLUGIN(kind, text)                                                                                                     \
-    [kind] = {.struct_size = sizeof(pml_rt_plugin), .magic = PML_RT_PLUGIN_MAGIC, .abi_major = PML_RT_ABI_MAJOR,               \
-              .abi_minor = PML_RT_ABI_MINOR, .name = "broken-" text, .version = "0", .caps = PML_RT_CAP_MODE_APPEND,           \
-              .open = open_##kind, .store_open = wrap_store_open, .close = wrap_close},
+#define PLUGIN(kind, text)                          \
+    [kind] = {.struct_size = sizeof(pml_rt_plugin), \
+              .magic = PML_RT_PLUGIN_MAGIC,         \
+              .abi_major = PML_RT_ABI_MAJOR,        \
+              .abi_minor = PML_RT_ABI_MINOR,        \
+              .name = "broken-" text,               \
+              .version = "0",                       \
+              .caps = PML_RT_CAP_MODE_APPEND,       \
+              .open = open_##kind,                  \
+              .store_open = wrap_store_open,        \
+              .close = wrap_close},
 static const pml_rt_plugin plugins[] = {FOR_EACH_KIND(PLUGIN)};
 
 const pml_rt_plugin *broken_store_plugin(broken_kind kind)

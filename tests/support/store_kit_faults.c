@@ -28,7 +28,8 @@ static bool write_with_fault(kit *k, long long n, int64_t n_rows, bool *done)
         kit_accept(k, &batch, &rows);
     else
         ok = is_clean_failure(k, rc, &err, "write") &&
-             kit_ok(k, (err.flags & PML_ERRF_NO_EFFECT) != 0, "write failed without memory, but did not say that nothing happened");
+             kit_ok(k, (err.flags & PML_ERRF_NO_EFFECT) != 0,
+                    "write failed without memory, but did not say that nothing happened");
     if (!*done)
         kit_drop_rows(&rows);
     pml_array__release(&array); /* untouched, or taken: either way only once */
@@ -39,7 +40,8 @@ static bool faulty_writes(kit *k)
 {
     bool done = false, ok = true;
     for (long long n = 1; n < FAULTS_MAX && ok && !done; n++)
-        ok = write_with_fault(k, n, 3, &done) && kit_view_acquire(k, 0) && kit_view_check(k, &k->views[0]), kit_view_release(k, 0);
+        ok = write_with_fault(k, n, 3, &done) && kit_view_acquire(k, 0) && kit_view_check(k, &k->views[0]),
+        kit_view_release(k, 0);
     return ok && kit_ok(k, done, "write never succeeds");
 }
 
@@ -51,8 +53,8 @@ static bool faulty_seal(kit *k, int slot)
         test_env_fail_at(k->t, n);
         rc = k->vt->seal(k->store, &k->segments[slot], &err);
         test_env_fail_at(k->t, 0);
-        if (rc != PML_OK && (!is_clean_failure(k, rc, &err, "seal") || !kit_view_acquire(k, 1) ||
-                             !kit_view_check(k, &k->views[1])))
+        if (rc != PML_OK &&
+            (!is_clean_failure(k, rc, &err, "seal") || !kit_view_acquire(k, 1) || !kit_view_check(k, &k->views[1])))
             return false;
         kit_view_release(k, 1);
     }
@@ -130,7 +132,8 @@ static bool faulty_advance(kit *k)
         else if (!is_clean_failure(k, rc, &err, "advance"))
             return false;
     }
-    return kit_ok(k, rc == PML_OK, "advance never succeeds") && kit_view_acquire(k, 2) && kit_view_check(k, &k->views[2]);
+    return kit_ok(k, rc == PML_OK, "advance never succeeds") && kit_view_acquire(k, 2) &&
+           kit_view_check(k, &k->views[2]);
 }
 
 /* 24 */
@@ -290,8 +293,9 @@ static bool host_of_size(kit *k, size_t size)
 
 bool kit_case_struct_sizes(kit *k)
 {
-    return kit_write(k, 5, true, 0) && kit_seal(k, 0) && kit_view_acquire(k, 0) && outputs_fit(k, 0) && outputs_fit(k, 8) &&
-           query_of_size(k, sizeof(pml_rt_query) + TAIL) && query_of_size(k, offsetof(pml_rt_query, batch_rows)) &&
-           batch_of_size(k, sizeof(pml_rt_batch) + TAIL) && batch_of_size(k, offsetof(pml_rt_batch, bytes)) &&
-           host_of_size(k, offsetof(pml_rt_host, concat)) && host_of_size(k, sizeof(pml_rt_host) + TAIL);
+    return kit_write(k, 5, true, 0) && kit_seal(k, 0) && kit_view_acquire(k, 0) && outputs_fit(k, 0) &&
+           outputs_fit(k, 8) && query_of_size(k, sizeof(pml_rt_query) + TAIL) &&
+           query_of_size(k, offsetof(pml_rt_query, batch_rows)) && batch_of_size(k, sizeof(pml_rt_batch) + TAIL) &&
+           batch_of_size(k, offsetof(pml_rt_batch, bytes)) && host_of_size(k, offsetof(pml_rt_host, concat)) &&
+           host_of_size(k, sizeof(pml_rt_host) + TAIL);
 }

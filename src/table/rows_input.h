@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The makers behind pml_rows_open: each gives batches in the table's columns. */
+#ifndef PML_TABLE_ROWS_INPUT_H
+#define PML_TABLE_ROWS_INPUT_H
+
+#include <paimonlive/rows.h>
+
+#include "columnar/data_type.h"
+
+/* What all of them need. Everything is borrowed for the call; fields live as long as table, which the makers hold. */
+typedef struct pml_rows_input {
+    pml_env *env;
+    pml_table *table;
+    const pml_field *fields;
+    size_t n_fields;
+    const char *path;
+    const pml_rows_options *options; /* never NULL */
+    int64_t batch_rows;
+} pml_rows_input;
+
+/* Columns of a file (by name) against the table's: unknown ones and missing NOT NULL ones are errors. */
+int pml_rows_input__check_columns(const pml_rows_input *in, const char *const *names, size_t n, pml_error *err);
+
+int pml_rows_json__open(struct ArrowArrayStream *out, const pml_rows_input *in, pml_error *err);
+int pml_rows_csv__open(struct ArrowArrayStream *out, const pml_rows_input *in, pml_error *err);
+int pml_rows_parquet__open(struct ArrowArrayStream *out, const pml_rows_input *in, pml_error *err);
+
+#endif

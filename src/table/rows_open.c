@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which maker reads an input. */
+#include <string.h>
+#include <strings.h>
+
+#include "table/rows_input.h"
+#include "table/table.h"
+
+enum { ROWS_BATCH_DEFAULT = 8192, ROWS_BATCH_MAX = 1024 * 1024 };
+
+static bool name_ends(const char *name, size_t len, const char *end)
+{
+    size_t n = strlen(end);
+    return len > n && strncasecmp(name + len - n, end, n) == 0;
+}
+
+int pml_rows_input__check_columns(const pml_rows_input *in, const char *const *names, size_t n, pml_error *err)
+{
+    const char *file = strcmp(in->path, "-") == 0 ? "standard input" : in->path;
+    for (size_t i = 0; i < n; i++) {
+        size_t k = 0;
+        while (k < in->n_fields && strcmp(in->fields[k].name, names[i]) != 0)
+            k++;
+        if (k == in->n_fields)
+            return pml_error__at(err, PML_E_INVAL, PML_PLACE_ROW, file,
+                                 "%s has a column \"%.100s\" that the table %s lacks", file, names[i],
+                                 pml_table_path(in->table));
+    }
+    for (size_t k = 0; k < in->n_fields; k++) {
+        size_t i = 0;
+        while (i < n && strcmp(in->fields[k].name, names[i]) != 0)
+            i++;
+        if (i == n && !in->fields[k].type.nullable)
+            return pml_error__at(err, PML_E_INVAL, PML_PLACE_ROW, file, "%s lacks the column \"%s\", which is NOT NULL",
+                                 file, in->fields[k].name);
+    }
+    return PML_OK;
+}
+
+static int format_from_name(int32_t *format, const char *path, pml_error *err)
+{
+    size_t len = strlen(path);
+    *format = PML_ROWS_AUTO;
+    if (strcmp(path, "-") == 0) {
+        *format = PML_ROWS_JSON;
+        return PML_OK;
+    }
+    if (name_ends(path, len, ".gz"))
+        len -= 3;
+    if (name_ends(path, len, ".jsonl") || name_ends(path, len, ".json") || name_ends(path, len, ".ndjson"))
+        *format = PML_ROWS_JSON;
+    else if (name_ends(path, len, ".csv"))
+        *format = PML_ROWS_CSV;
+    else if (name_ends(path, strlen(path), ".parquet"))
+        *format = PML_ROWS_PARQUET;
+    if (*format == PML_ROWS_AUTO)
+        return pml_error__at(
+            err, PML_E_INVAL, PML_PLACE_ARGUMENT, path,
+            "the name of %s does not say its format (.jsonl, .json, .ndjson, .csv, .parquet): name the format", path);
+    return PML_OK;
+}
+
+int pml_rows_open(struct ArrowArrayStream *out, pml_table *table, const char *path, const pml_rows_options *options,
+                  pml_error *err)
+{
+    static const pml_rows_options defaults = PML_ROWS_OPTIONS_INIT;
+    memset(out, 0, sizeof *out);
+    if (options == NULL)
+        options = &defaults;
+    if (options->struct_size != sizeof *options)
+        return pml_error__set(err, PML_E_INVAL, "pml_rows_options has the size %zu, this library knows %zu",
+                              options->struct_size, sizeof *options);
+    if (options->batch_rows < 0 || options->batch_rows > ROWS_BATCH_MAX)
+        return pml_error__set(err, PML_E_INVAL, "batch_rows must be 1 to %d, not %lld", ROWS_BATCH_MAX,
+                              (long long)options->batch_rows);
+    pml_rows_input in = {.env = pml_table_env(table), .table = table, .path = path, .options = options};
+    in.batch_rows = options->batch_rows == 0 ? ROWS_BATCH_DEFAULT : options->batch_rows;
+    in.fields = pml_table__fields(table, &in.n_fields);
+    int32_t format = options->format;
+    if (format == PML_ROWS_AUTO)
+        PML_RETURN_IF(format_from_name(&format, path, err));
+    switch (format) {
+    case PML_ROWS_JSON: return pml_rows_json__open(out, &in, err);
+    case PML_ROWS_CSV: return pml_rows_csv__open(out, &in, err);
+    case PML_ROWS_PARQUET: return pml_rows_parquet__open(out, &in, err);
+    default: return pml_error__set(err, PML_E_INVAL, "rows cannot be read as format %d", format);
+    }
+}

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+# Rows go in and come out unchanged, as JSON and as CSV; counts, limits, columns and snapshots are right.
+. "$PML_TEST_SOURCE/tools/support/check.sh"
+
+columns="id BIGINT NOT NULL, name STRING, price DECIMAL(8, 2), at TIMESTAMP(3), tags ARRAY<STRING>, data BYTES, f DOUBLE"
+cat >rows.jsonl <<'END'
+{"_kind":"+I","id":1,"name":"plain","price":"1.50","at":"2024-01-31T12:00:00.000","tags":["a","b"],"data":"00ff","f":-0}
+{"_kind":"+I","id":2,"name":"comma, \"quote\"\u000aline","price":null,"at":null,"tags":[],"data":"","f":"NaN"}
+{"_kind":"+I","id":3,"name":"","price":"-0.30","at":"2025-02-28T23:59:59.999","tags":null,"data":null,"f":0.10000000000000001}
+END
+exits 0 table create t --columns "$columns"
+exits 0 count t
+prints_exactly 0
+exits 0 load t rows.jsonl
+says "3 rows in 1 commit, snapshot 1"
+exits 0 dump t
+cmp -s rows.jsonl out || fail "the dump differs from what was loaded: $(cat out)"
+
+exits 0 scan t --format csv
+cp out rows.csv
+exits 0 table create copy --columns "$columns"
+exits_with_input 0 rows.csv ingest copy - --format csv
+exits 0 dump copy
+cmp -s rows.jsonl out || fail "the dump differs after CSV: $(cat out)"
+
+gzip -k rows.jsonl
+exits 0 ingest t rows.jsonl.gz --commit-every 2 --user job-1
+says "3 rows in 2 commits, snapshot 3"
+exits 0 count t
+prints_exactly 6
+exits 0 count t --snapshot 1
+prints_exactly 3
+exits 0 dump t --snapshot 1
+cmp -s rows.jsonl out || fail "the first snapshot has changed"
+exits 4 count t --snapshot 9
+exits 0 ingest t rows.jsonl --user job-1
+exits 0 snapshots t --format json
+prints_lines 4
+prints '"commit_user":"job-1","commit_identifier":3'
+exits 0 files t --format csv
+prints_lines 5
+exits 0 files t --snapshot 1
+prints parquet
+
+exits 0 scan t --snapshot 1
+prints "plain"
+prints_lines 5
+exits 0 scan t --columns name,id --snapshot 1 --format json --where "id = 1"
+prints_exactly '{"name":"plain","id":1}'
+exits 0 scan t --limit 2 --format json
+prints_lines 2
+exits 0 dump t --columns id --snapshot 1 --filter '{"or":[{"eq":["id",1]},{"gt":["at","2025-01-01T00:00:00.000"]}]}'
+prints_exactly '{"_kind":"+I","id":1}
+{"_kind":"+I","id":3}'
+exits 4 scan t --columns nope
+
+exits 3 dump t --tag x
+says unsupported
+exits 3 dump t --system files
+exits 3 dump t --option incremental-between=1,2
+says incremental-between
+
+# Wrong rows say where, and leave the table as it was.
+printf '{"id":1}\n{"id":"x"}\n' >bad.jsonl
+exits 1 load t bad.jsonl
+says "bad.jsonl, line 2"
+says "nothing was added"
+exits 1 ingest t bad.jsonl --commit-every 1
+says "the first 1"
+printf 'id,extra\n1,2\n' >bad.csv
+exits 1 ingest t bad.csv
+says '"extra"'
+exits 4 load t absent.jsonl
+exits 2 load t rows.txt
+exits 0 count t
+prints_exactly 10
+exits 3 ingest t rows.jsonl --live
+says "--live"
+
+# The reader of a pipe may leave at any time.
+i=0
+while [ $i -lt 3000 ]; do
+    echo "{\"id\":$i,\"name\":\"a rather long text that fills the buffers of pipes sooner\"}"
+    i=$((i + 1))
+done >many.jsonl
+exits 0 load t many.jsonl
+{ "$PML" dump t 2>err; echo $? >code; } | head -n 1 >/dev/null
+[ "$(cat code)" -eq 0 ] || fail "a closed pipe ended pml with $(cat code)"
+[ ! -s err ] || fail "a closed pipe was complained about"

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pml ingest and pml load: rows of a file become snapshots. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "commands.h"
+#include "output.h"
+#include "progress.h"
+#include "sink.h"
+
+enum { BATCH_ROWS = 8192 };
+
+static int rows_options_get(pml_rows_options *o, const args *a, progress *p)
+{
+    static const struct {
+        const char *name;
+        int32_t format;
+    } formats[] = {{"json", PML_ROWS_JSON}, {"csv", PML_ROWS_CSV}, {"parquet", PML_ROWS_PARQUET}};
+    const char *format = args_value(a, "format"), *delimiter = args_value(a, "delimiter");
+    *o = (pml_rows_options)PML_ROWS_OPTIONS_INIT;
+    for (size_t i = 0; format != NULL && i < sizeof formats / sizeof *formats; i++)
+        if (strcmp(format, formats[i].name) == 0)
+            o->format = formats[i].format;
+    if (format != NULL && o->format == PML_ROWS_AUTO)
+        return args_wrong(a->command, "--format is json, csv or parquet, not \"%s\"", format);
+    if (delimiter != NULL && strcmp(delimiter, "\\t") == 0)
+        delimiter = "\t";
+    if (delimiter != NULL && strlen(delimiter) != 1)
+        return args_wrong(a->command, "--delimiter is one character (or \\t), not \"%s\"", delimiter);
+    if (delimiter != NULL)
+        o->csv_delimiter = delimiter[0];
+    o->csv_no_header = args_has(a, "no-header");
+    o->csv_null = args_value(a, "null");
+    o->progress = progress_bytes;
+    o->progress_ctx = p;
+    return EXIT_OK;
+}
+
+/* Writes all batches; commits whenever `every` rows came since the last commit, and at the end. */
+static int copy_rows(sink *s, struct ArrowArrayStream *stream, int64_t every, progress *p, int64_t *committed,
+                     pml_error *err)
+{
+    struct ArrowSchema schema = {0};
+    struct ArrowArray array = {0};
+    int64_t rows = 0, open = 0; /* open: rows since the last commit */
+    int rc = stream->get_schema(stream, &schema) == 0 ? PML_OK : pml_stream_error(stream, err);
+    while (rc == PML_OK && (rc = output_next(stream, &array, err)) == PML_OK && array.release != NULL) {
+        int64_t n = array.length;
+        rc = sink_write(s, &array, &schema, err);
+        if (array.release != NULL)
+            array.release(&array);
+        if (rc != PML_OK)
+            break;
+        rows += n;
+        open += n;
+        progress_rows(p, n);
+        if (open < every)
+            continue;
+        rc = sink_commit(s, err);
+        open = 0;
+        *committed = rc == PML_OK ? rows : *committed;
+    }
+    if (rc == PML_OK && open > 0)
+        rc = sink_commit(s, err);
+    if (rc == PML_OK)
+        *committed = rows;
+    if (schema.release != NULL)
+        schema.release(&schema);
+    return rc;
+}
+
+static void say_result(const sink *s, int64_t committed)
+{
+    if (s->commits == 0)
+        (void)fprintf(stderr, "no rows, no snapshot\n");
+    else
+        (void)fprintf(stderr, "%" PRId64 " row%s in %" PRId64 " commit%s, snapshot %" PRId64 "\n", committed,
+                      committed == 1 ? "" : "s", s->commits, s->commits == 1 ? "" : "s", s->snapshot_id);
+}
+
+static bool live_allowed(const pml_table *table)
+{
+    const char *enabled = pml_table_option(table, "realtime.enabled");
+    return enabled != NULL && strcmp(enabled, "true") == 0;
+}
+
+static int ingest(struct app *app, const args *a, pml_table *table, const pml_rows_options *options, int64_t every,
+                  progress *p)
+{
+    pml_error err = PML_ERROR_INIT;
+    struct ArrowArrayStream stream = {0};
+    sink s = {0};
+    int64_t committed = 0;
+    bool opened = false;
+    int rc = pml_rows_open(&stream, table, a->operand[1], options, &err);
+    if (rc == PML_OK) {
+        rc = sink_open(&s, app, table, args_value(a, "user"), args_has(a, "live"), &err);
+        opened = rc == PML_OK;
+    }
+    if (rc == PML_OK)
+        rc = copy_rows(&s, &stream, every, p, &committed, &err);
+    progress_end(p);
+    if (stream.release != NULL)
+        stream.release(&stream);
+    int code = rc == PML_OK ? EXIT_OK : app_fail(rc, &err);
+    if (rc == PML_OK)
+        say_result(&s, committed);
+    else if (opened && rc == PML_E_UNKNOWN_OUTCOME)
+        (void)app_say(
+            0, "commit %" PRId64 " of user %s may or may not be in the table: look at `pml snapshots` before repeating",
+            s.identifier, pml_commit_user(s.commit));
+    else if (opened && committed > 0)
+        (void)app_say(0, "rows in the table: the first %" PRId64 " (snapshot %" PRId64 "); later ones were not added",
+                      committed, s.snapshot_id);
+    else if (opened)
+        (void)app_say(0, "nothing was added to the table");
+    if (opened)
+        sink_close(&s);
+    return code;
+}
+
+static int run_ingest(struct app *app, const args *a)
+{
+    pml_rows_options options;
+    progress p;
+    pml_table *table = NULL;
+    int64_t every = INT64_MAX;
+    progress_start(&p);
+    int code = rows_options_get(&options, a, &p);
+    if (code == EXIT_OK)
+        code = args_int64(&every, a, "commit-every", 1, INT64_MAX);
+    if (code == EXIT_OK)
+        code = app_table_open(&table, app, a, a->operand[0]);
+    if (code == EXIT_OK && args_has(a, "live") && !live_allowed(table))
+        code = app_say(
+            EXIT_UNSUPPORTED,
+            "%s does not take real-time writes: realtime.enabled is not true.\n"
+            "     Make the table with `pml table create ... --live`, or try --option realtime.enabled=true for this\n"
+            "     command only.",
+            pml_table_path(table));
+    options.batch_rows = every < BATCH_ROWS ? every : BATCH_ROWS;
+    if (code == EXIT_OK)
+        code = ingest(app, a, table, &options, every, &p);
+    progress_end(&p);
+    if (table != NULL)
+        pml_table_release(table);
+    return code;
+}
+
+#define ROW_OPTIONS                                                                                          \
+    {"format", "FORMAT", "json (canonical rows, one a line), csv or parquet (default: by the name)"},        \
+        {"delimiter", "C", "of CSV (default: a comma)"}, {"no-header", NULL, "CSV without a line of names"}, \
+        {"null", "TEXT", "what null looks like in CSV (default: an empty field)"},                           \
+    {                                                                                                        \
+        "user", "NAME", "commit user, for jobs that recover (default: a random one)"                         \
+    }
+
+static const args_option ingest_options[] = {
+    ROW_OPTIONS,
+    {"commit-every", "N", "a snapshot after every N rows (default: one at the end)"},
+    {"live", NULL, "write through the real-time writer"},
+    {"option", "KEY=VALUE", "a table option for this command; may be repeated"},
+    OPTION_WAREHOUSE,
+    {NULL, NULL, NULL}};
+
+const command command_ingest = {
+    .name = "ingest",
+    .operands = "TABLE FILE|-",
+    .operands_min = 2,
+    .operands_max = 2,
+    .summary = "Add the rows of a file, or of standard input, to a table.",
+    .details = "Columns are matched by name. A missing column is null; an unknown one is an error. Batches that are "
+               "read whole\n"
+               "(CSV and Parquet, or 8192 rows) are not divided: --commit-every counts at least N rows.\n",
+    .examples = "  pml ingest flights flights.csv.gz --commit-every 1000000\n"
+                "  producer | pml ingest events - --format json --live --commit-every 1000\n",
+    .options = ingest_options,
+    .run = run_ingest};
+
+static const args_option load_options[] = {ROW_OPTIONS, OPTION_WAREHOUSE, {NULL, NULL, NULL}};
+
+const command command_load = {.name = "load",
+                              .operands = "TABLE FILE|-",
+                              .operands_min = 2,
+                              .operands_max = 2,
+                              .summary = "Add the rows of a file to a table in one commit: ingest without its options.",
+                              .examples = "  pml load flights rows.jsonl\n"
+                                          "  pml dump flights | pml load copy -\n",
+                              .options = load_options,
+                              .run = run_ingest};

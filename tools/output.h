@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows on standard output as a table, JSON lines or CSV: whole Arrow streams, or cells that the command made itself. */
+#ifndef PML_TOOLS_OUTPUT_H
+#define PML_TOOLS_OUTPUT_H
+
+#include "app.h"
+
+typedef enum output_format { OUTPUT_TABLE = 1, OUTPUT_JSON, OUTPUT_CSV } output_format;
+
+/* From --format; the table when it is absent. EXIT_OK or EXIT_USAGE. */
+int output_format_get(output_format *out, const args *a);
+
+/* Prints every row and releases the stream. EXIT_OK or an exit code, said already. */
+int output_stream(struct app *app, struct ArrowArrayStream *stream, output_format format);
+/* The next batch; the library's full error on failure. array->release is NULL at the end. */
+int output_next(struct ArrowArrayStream *stream, struct ArrowArray *array, pml_error *err);
+
+typedef struct output_column {
+    const char *name;
+    bool number; /* at the right, bare in JSON */
+} output_column;
+
+typedef struct output output;
+output *output_new(output_format format, const output_column *columns,
+                   size_t n);                  /* columns are borrowed until the end */
+void output_cell(output *o, const char *text); /* NULL: null; row by row */
+void output_cell_int(output *o, int64_t v);
+void output_end(output *o);
+
+#endif

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pml scan and pml count. */
+#include "scan.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "commands.h"
+#include "output.h"
+#include "where.h"
+
+/* ---- shared with dump ---- */
+
+static int set_where(pml_scan *scan, const pml_table *table, const where_node *node, pml_error *err)
+{
+    pml_predicate *predicate = NULL;
+    int rc = where_predicate(&predicate, table, node, err);
+    if (rc == PML_OK)
+        rc = pml_scan_set_predicate(scan, predicate, err);
+    pml_predicate_free(predicate);
+    return rc;
+}
+
+int scan_new(pml_scan **out, pml_table *table, const scan_request *request)
+{
+    pml_error err = PML_ERROR_INIT;
+    *out = NULL;
+    int rc = pml_scan_new(out, table, &err);
+    if (rc == PML_OK && request->snapshot >= 0)
+        rc = pml_scan_set_snapshot(*out, request->snapshot, &err);
+    if (rc == PML_OK && request->no_columns)
+        rc = pml_scan_set_columns(*out, NULL, 0, &err);
+    if (rc == PML_OK && request->columns != NULL) {
+        char **names;
+        size_t n = app_split_list(&names, request->columns);
+        rc = pml_scan_set_columns(*out, (const char *const *)names, n, &err);
+        app_list_free(names, n);
+    }
+    if (rc == PML_OK && request->where != NULL)
+        rc = set_where(*out, table, request->where, &err);
+    if (rc == PML_OK && request->limit >= 0)
+        rc = pml_scan_set_limit(*out, request->limit, &err);
+    if (rc == PML_OK)
+        return EXIT_OK;
+    pml_scan_free(*out);
+    *out = NULL;
+    return app_fail(rc, &err);
+}
+
+/* ---- scan and count ---- */
+
+/* What both take from the command line. where_free(request->where) afterwards. */
+static int request_get(scan_request *request, const args *a)
+{
+    const char *where = args_value(a, "where");
+    where_error e;
+    *request = (scan_request){.snapshot = -1, .limit = -1};
+    int code = args_int64(&request->snapshot, a, "snapshot", 1, INT64_MAX);
+    if (code == EXIT_OK)
+        code = args_int64(&request->limit, a, "limit", 0, INT64_MAX);
+    if (code != EXIT_OK)
+        return code;
+    request->columns = args_value(a, "columns");
+    if (where != NULL && (request->where = where_parse(where, &e)) == NULL) {
+        where_report(where, &e);
+        return EXIT_USAGE;
+    }
+    return EXIT_OK;
+}
+
+static int print_plan(struct app *app, pml_scan *scan, output_format format)
+{
+    pml_error err = PML_ERROR_INIT;
+    pml_plan *plan = NULL;
+    struct ArrowArrayStream stream = {0};
+    int rc = pml_scan_plan(&plan, scan, &err);
+    if (rc == PML_OK)
+        rc = pml_read_open(&stream, plan, NULL, &err);
+    pml_plan_free(plan); /* the stream holds what it needs */
+    return rc == PML_OK ? output_stream(app, &stream, format) : app_fail(rc, &err);
+}
+
+static int run_scan(struct app *app, const args *a)
+{
+    scan_request request;
+    output_format format;
+    pml_table *table = NULL;
+    pml_scan *scan = NULL;
+    int code = output_format_get(&format, a);
+    if (code == EXIT_OK)
+        code = request_get(&request, a);
+    if (code != EXIT_OK)
+        return code;
+    code = app_table_open(&table, app, a, a->operand[0]);
+    if (code == EXIT_OK)
+        code = scan_new(&scan, table, &request);
+    if (code == EXIT_OK)
+        code = print_plan(app, scan, format);
+    pml_scan_free(scan);
+    if (table != NULL)
+        pml_table_release(table);
+    where_free(request.where);
+    return code;
+}
+
+static int run_count(struct app *app, const args *a)
+{
+    pml_error err = PML_ERROR_INIT;
+    scan_request request;
+    pml_table *table = NULL;
+    pml_scan *scan = NULL;
+    pml_plan *plan = NULL;
+    int64_t rows = 0;
+    int code = request_get(&request, a);
+    if (code != EXIT_OK)
+        return code;
+    request.no_columns = true;
+    code = app_table_open(&table, app, a, a->operand[0]);
+    if (code == EXIT_OK)
+        code = scan_new(&scan, table, &request);
+    if (code == EXIT_OK) {
+        int rc = pml_scan_plan(&plan, scan, &err);
+        if (rc == PML_OK)
+            rc = pml_plan_count(&rows, plan, &err);
+        if (rc == PML_OK) {
+            char line[32];
+            (void)snprintf(line, sizeof line, "%" PRId64 "\n", rows);
+            app_puts(line);
+        } else {
+            code = app_fail(rc, &err);
+        }
+    }
+    pml_plan_free(plan);
+    pml_scan_free(scan);
+    if (table != NULL)
+        pml_table_release(table);
+    where_free(request.where);
+    return code;
+}
+
+#define WHERE_DETAILS                                                                                                 \
+    "SQL of --where: comparisons = <> < <= > >=, AND, OR, NOT, parentheses, IS [NOT] NULL, [NOT] IN (..),\n"          \
+    "[NOT] BETWEEN a AND b, LIKE 'x%' '%x' '%x%'; values 12, -0.5, 'it''s', TRUE, FALSE, NULL, DATE '2024-01-31',\n"  \
+    "TIMESTAMP '2024-01-31 12:00:00'; columns bare, in `backticks` or in \"double quotes\". As in SQL a comparison\n" \
+    "with null is never true, under NOT neither.\n"
+
+static const args_option scan_options[] = {{"columns", "a,b", "columns, in this order (default: all)"},
+                                           {"where", "SQL", "rows for which this is true"},
+                                           {"limit", "N", "at most N rows, any of them"},
+                                           {"snapshot", "N", "the table as of snapshot N (default: the latest)"},
+                                           OPTION_FORMAT,
+                                           {"branch", "NAME", "a branch of the table"},
+                                           {"option", "KEY=VALUE", "a table option for this command; may be repeated"},
+                                           OPTION_WAREHOUSE,
+                                           {NULL, NULL, NULL}};
+
+const command command_scan = {
+    .name = "scan",
+    .operands = "TABLE",
+    .operands_min = 1,
+    .operands_max = 1,
+    .summary = "Print rows of a table.",
+    .details = WHERE_DETAILS,
+    .examples = "  pml scan flights --columns origin,dest --where \"day = DATE '2024-01-31'\" --limit 10\n"
+                "  pml scan flights --format csv > flights.csv\n",
+    .options = scan_options,
+    .run = run_scan};
+
+static const args_option count_options[] = {{"where", "SQL", "only rows for which this is true"},
+                                            {"snapshot", "N", "the table as of snapshot N (default: the latest)"},
+                                            {"branch", "NAME", "a branch of the table"},
+                                            {"option", "KEY=VALUE", "a table option for this command; may be repeated"},
+                                            OPTION_WAREHOUSE,
+                                            {NULL, NULL, NULL}};
+
+const command command_count = {.name = "count",
+                               .operands = "TABLE",
+                               .operands_min = 1,
+                               .operands_max = 1,
+                               .summary = "Print the number of rows of a table.",
+                               .details = WHERE_DETAILS,
+                               .examples = "  pml count flights\n"
+                                           "  pml count flights --where \"delay > 60 AND carrier IN ('AA', 'DL')\"\n",
+                               .options = count_options,
+                               .run = run_count};

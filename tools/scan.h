@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What scan, count and dump ask of a table. */
+#ifndef PML_TOOLS_SCAN_H
+#define PML_TOOLS_SCAN_H
+
+#include "app.h"
+
+struct where_node;
+
+typedef struct scan_request {
+    const char *columns; /* "a,b"; NULL: all */
+    bool no_columns;     /* row counts only */
+    struct where_node *where;
+    int64_t snapshot, limit; /* -1: the latest, all */
+} scan_request;
+
+/* A scan of the table with all of it set. EXIT_OK, or an exit code, said already. */
+int scan_new(pml_scan **out, pml_table *table, const scan_request *request);
+
+#endif
