@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "realtime/rt_registry.h"
+#include "stores/memory.h"
 
 /* ---- life ---- */
 
@@ -189,6 +190,14 @@ static int bind_options(pml_rt_context *c, pml_table *t, pml_error *err)
     return PML_OK;
 }
 
+static bool has_option(const pml_rt_context *c, const char *key)
+{
+    for (size_t i = 0; i < c->n_all_options; i++)
+        if (strcmp(c->all_options[i].key, key) == 0)
+            return true;
+    return false;
+}
+
 static int bind_locked(pml_rt_context *c, pml_table *t, pml_error *err)
 {
     const pml_rt_plugin *plugin = c->plugin;
@@ -197,6 +206,8 @@ static int bind_locked(pml_rt_context *c, pml_table *t, pml_error *err)
     const pml_rt_layout *layout = pml_rt_host__layout(c->host, t->schema->id);
     c->transport = layout->fields;
     c->n_transport = layout->n_fields;
+    if (plugin != NULL && plugin != pml_memory_store_plugin() && !has_option(c, "realtime.verify.order"))
+        c->options.rt_verify_order = true; /* the default for stores of others; the option realtime.store does not know of this one */
     if (plugin == NULL)
         PML_RETURN_IF(pml_rt_plugin__find(&plugin, c->env, c->options.rt_store, err));
     if ((plugin->caps & PML_RT_CAP_MODE_APPEND) == 0)
