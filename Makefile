@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Thin targets over the presets of CMakePresets.json. Each build has its own folder build/<preset>.
 .DEFAULT_GOAL := build
-.PHONY: build demo check check-tsan lint format install clean help
+.PHONY: build demo check check-tsan check-java check-pypaimon lint format install clean help
 # One recipe at a time: the tools below share the machine's cores among themselves.
 .NOTPARALLEL:
 
@@ -36,6 +36,12 @@ check-tsan:
 	$(call cmake-build,tsan)
 	@ctest --test-dir build/tsan -L concurrent -j $(JOBS) --output-on-failure
 
+check-java: build
+	@PML=$(CURDIR)/build/pml scripts/check-java
+
+check-pypaimon: build
+	@PML=$(CURDIR)/build/pml scripts/check-pypaimon
+
 lint:
 	@scripts/bootstrap
 	@scripts/lint
@@ -54,6 +60,8 @@ help:
 	@echo "make demo         a first table, step by step"
 	@echo "make check        everything a change must pass: build with ASan, UBSan and LSan; all tests; style"
 	@echo "make check-tsan   the tests of several threads with TSan"
+	@echo "make check-java   Java Paimon reads what we write and the other way round (needs a JDK and Maven)"
+	@echo "make check-pypaimon  the same with pypaimon"
 	@echo "make lint         style checks and the static analyser"
 	@echo "make format       lay out the C and C++ files that you changed"
 	@echo "make install      into PREFIX=$(PREFIX), below DESTDIR if set"

@@ -130,6 +130,18 @@ static void stat_value(pml_value *v, const pml_type *t, const char *arrow_format
     }
 }
 
+/* Footers leave NaN out of min and max, but it is the largest value: such a maximum bounds nothing. A writer may also have kept
+   either of the two zeros, of which -0.0 is the smaller one. */
+static void widen_floats(pml_column_stats *c)
+{
+    if (c->max.kind == PML_VALUE_FLOAT || c->max.kind == PML_VALUE_DOUBLE)
+        c->max.kind = PML_VALUE_NULL;
+    if (c->min.kind == PML_VALUE_FLOAT && c->min.f == 0)
+        c->min.f = -0.0f;
+    if (c->min.kind == PML_VALUE_DOUBLE && c->min.d == 0)
+        c->min.d = -0.0;
+}
+
 /* False: no row of the group can match. columns[i]: the file's column of field i, -1 when the file lacks it. Only stored
    columns that the file holds in the canonical form are looked at: of others the numbers may mean something else. */
 static int group_may_match(bool *out, parquet_reader *r, const struct ArrowSchema *file_schema, int32_t group,
@@ -150,6 +162,7 @@ static int group_may_match(bool *out, parquet_reader *r, const struct ArrowSchem
         c->null_count = s.null_count;
         stat_value(&c->min, &q->fields[i].type, format, s.kind, s.min_i, s.min_d, s.min_ptr, s.min_len);
         stat_value(&c->max, &q->fields[i].type, format, s.kind, s.max_i, s.max_d, s.max_ptr, s.max_len);
+        widen_floats(c);
     }
     *out = pml_pred__may_match(q->predicate, stats, n, r->bridge->parquet_row_group_rows(r->file, group));
     return PML_OK;

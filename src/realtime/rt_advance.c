@@ -6,6 +6,9 @@
 #include <string.h>
 
 #include "realtime/rt_context.h"
+#include "realtime/rt_stream_check.h"
+
+enum { OVERTAKEN_MAX = 100 }; /* each time another advance succeeded */
 
 typedef struct notice {
     rt_pb *pb;
@@ -31,7 +34,7 @@ static void adopt_locked(notice *n, rt_pb *pb, const pml_effective *eff)
         reset_pb(pb, RT_PB_LOST, "its committed progress is lost: another writer overwrote its partition");
         return;
     case PML_PROGRESS_ABSENT:
-        if (pb->ever_committed)
+        if (pb->committed_id >= 0)
             reset_pb(pb, RT_PB_RESET_REQUIRED, "its committed progress is gone: the table was rolled back or made anew");
         return;
     case PML_PROGRESS_KNOWN: break;
@@ -44,42 +47,48 @@ static void adopt_locked(notice *n, rt_pb *pb, const pml_effective *eff)
         reset_pb(pb, RT_PB_RESET_REQUIRED, "its committed end went back: the table was rolled back");
         return;
     }
-    pb->ever_committed = pb->ever_committed || !e->reset.present;
+    if (!e->reset.present)
+        pml_rt_pb__saw_committed_locked(pb, eff->snapshot_id);
     pb->adopted_end = e->end;
     n->end = e->end;
 }
 
-/* ---- is this id old news? ---- */
+/* ---- adopting ---- */
 
-/* An id below the last one: a late call for an old snapshot is nothing; the newer one having vanished is a rollback. */
-static int newer_exists(bool *out, pml_rt_context *c, int64_t advanced, pml_error *err)
+/* An id below the last one: a late call for an old snapshot is nothing, unless the newer ones have vanished, which is a rollback.
+   The advanced one alone may be gone by expiry. */
+static int is_old(bool *out, pml_rt_context *c, int64_t advanced, pml_error *err)
 {
-    pml_arena arena;
-    pml_snapshot s;
-    pml_arena__init(&arena, c->env);
-    int rc = pml_table__load_snapshot(&s, &arena, c->table, advanced, err);
-    *out = rc == PML_OK;
-    pml_arena__clear(&arena);
-    return rc == PML_E_NOT_FOUND ? PML_OK : rc;
+    int64_t latest;
+    PML_RETURN_IF(pml_table__latest_snapshot(&latest, c->table, true, err));
+    *out = latest >= advanced;
+    return PML_OK;
 }
 
-static int adopt(notice *notices, rt_pb **pbs, size_t n, pml_rt_context *c, const pml_effective *eff, pml_error *err)
+/* All PBs at once. *again: another advance came between reading and adopting; what was read may be old. */
+static int adopt(notice *notices, bool *again, rt_pb **pbs, size_t n, pml_rt_context *c, int64_t advanced, const pml_effective *eff,
+                 pml_error *err)
 {
     char *user = pml_env__strdup(c->env, eff->snapshot.commit_user);
     if (user == NULL)
         return pml_error__no_memory(err);
     pml_mutex__lock(&c->progress_mu);
-    for (size_t i = 0; i < n; i++)
-        adopt_locked(&notices[i], pbs[i], eff);
-    char *old = c->advanced_user;
-    c->advanced_user = user;
-    c->advanced_id = eff->snapshot_id;
-    c->advanced_identifier = eff->snapshot.commit_identifier;
-    c->advanced_time_ms = eff->snapshot.time_ms;
-    if (c->planned_id > c->advanced_id) /* after a rollback the highest planned id is no floor any more */
-        c->planned_id = c->advanced_id;
+    *again = c->advanced_id != advanced;
+    if (!*again) {
+        char *old = c->advanced_user;
+        for (size_t i = 0; i < n; i++)
+            adopt_locked(&notices[i], pbs[i], eff);
+        /* After a rollback the highest planned id is no floor any more; a late advance to an id below it is none. */
+        if (eff->snapshot_id < advanced && c->planned_id > eff->snapshot_id)
+            c->planned_id = eff->snapshot_id;
+        c->advanced_user = user;
+        c->advanced_id = eff->snapshot_id;
+        c->advanced_identifier = eff->snapshot.commit_identifier;
+        c->advanced_time_ms = eff->snapshot.time_ms;
+        user = old;
+    }
     pml_mutex__unlock(&c->progress_mu);
-    pml_env__free(c->env, old);
+    pml_env__free(c->env, user);
     return PML_OK;
 }
 
@@ -114,7 +123,9 @@ static int tell(rt_pb *pb, int64_t end, int64_t snapshot_id, pml_error *err)
     pml_mutex__lock(&pb->advance_mu);
     if (pb->reclaimed_end < end) {
         rc = pb->vt->advance(pb->store, end, snapshot_id, err);
-        if (rc == PML_OK)
+        if (rc != PML_OK)
+            rc = pml_rt_stream__plugin_code(rc, err, "advance", pb->name);
+        else
             pb->reclaimed_end = end;
     }
     pml_mutex__unlock(&pb->advance_mu);
@@ -123,50 +134,69 @@ static int tell(rt_pb *pb, int64_t end, int64_t snapshot_id, pml_error *err)
     return rc;
 }
 
-static int advance(pml_rt_context *c, const pml_effective *eff, pml_error *err)
+/* One failing store does not stop the others; the first error is returned, and a second call tries again. */
+static int tell_all(const notice *notices, size_t n, int64_t snapshot_id, pml_error *err)
+{
+    int rc = PML_OK;
+    for (size_t i = 0; i < n; i++)
+        if (notices[i].end >= 0) {
+            int told = tell(notices[i].pb, notices[i].end, snapshot_id, rc == PML_OK ? err : NULL);
+            rc = rc == PML_OK ? told : rc;
+        }
+    return rc;
+}
+
+static int advance(bool *again, pml_rt_context *c, int64_t advanced, const pml_effective *eff, pml_error *err)
 {
     rt_pb **pbs;
     size_t n;
     int rc;
     PML_RETURN_IF(pml_rt_pb__list(&pbs, &n, c, err));
     notice *notices = pml_env__calloc(c->env, n, sizeof *notices);
-    rc = notices == NULL ? pml_error__no_memory(err) : adopt(notices, pbs, n, c, eff, err);
-    /* One failing store does not stop the others; the first error is returned, and a second call tries again. */
-    for (size_t i = 0; notices != NULL && i < n && (rc == PML_OK || notices[i].pb != NULL); i++)
-        if (notices[i].end >= 0) {
-            int told = tell(notices[i].pb, notices[i].end, eff->snapshot_id, rc == PML_OK ? err : NULL);
-            rc = rc == PML_OK ? told : rc;
-        }
+    rc = notices == NULL ? pml_error__no_memory(err) : adopt(notices, again, pbs, n, c, advanced, eff, err);
+    if (rc == PML_OK && !*again)
+        rc = tell_all(notices, n, eff->snapshot_id, err);
     pml_env__free(c->env, notices);
     pml_rt_pb__release_list(c->env, pbs, n);
     return rc;
 }
 
-int pml_rt_advance(pml_rt_context *c, int64_t snapshot_id, pml_error *err)
+/* Reads without a lock, then adopts what was read if nobody else advanced meanwhile. */
+static int attempt(bool *again, pml_rt_context *c, int64_t snapshot_id, pml_error *err)
 {
     pml_arena arena;
     pml_snapshot s;
     pml_effective *eff = NULL;
-    bool stale = false;
+    bool old = false;
     int rc;
-    PML_RETURN_IF(pml_rt_context__check(c, err));
-    if (c->table == NULL || snapshot_id < 1)
-        return pml_error__set(err, PML_E_INVAL, "advance to snapshot %lld: %s", (long long)snapshot_id,
-                              c->table == NULL ? "the context has no table yet" : "no snapshot has this id");
+    *again = false;
     pml_arena__init(&arena, c->env);
     pml_mutex__lock(&c->progress_mu);
     int64_t advanced = c->advanced_id;
     pml_mutex__unlock(&c->progress_mu);
     if (snapshot_id < advanced)
-        PML_TRY(newer_exists(&stale, c, advanced, err));
-    if (stale)
+        PML_TRY(is_old(&old, c, advanced, err));
+    if (old)
         goto out;
     PML_TRY(pml_table__load_snapshot(&s, &arena, c->table, snapshot_id, err));
     PML_TRY(pml_rt_context__effective(&eff, c, &s, err));
-    PML_TRY(advance(c, eff, err));
-    (void)atomic_fetch_add(&c->advances, 1);
+    PML_TRY(advance(again, c, advanced, eff, err));
+    if (!*again)
+        (void)atomic_fetch_add(&c->advances, 1);
 out:
     pml_effective__release(eff);
     pml_arena__clear(&arena);
     return rc;
+}
+
+int pml_rt_advance(pml_rt_context *c, int64_t snapshot_id, pml_error *err)
+{
+    bool again = true;
+    PML_RETURN_IF(pml_rt_context__check(c, err));
+    if (!pml_rt_context__is_bound(c) || snapshot_id < 1)
+        return pml_error__set(err, PML_E_INVAL, "advance to snapshot %lld: %s", (long long)snapshot_id,
+                              snapshot_id < 1 ? "no snapshot has this id" : "the context has no table yet");
+    for (int i = 0; again && i < OVERTAKEN_MAX; i++)
+        PML_RETURN_IF(attempt(&again, c, snapshot_id, err));
+    return again ? pml_error__set(err, PML_E_BUSY, "other advances came first %d times; call again", OVERTAKEN_MAX) : PML_OK;
 }

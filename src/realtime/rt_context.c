@@ -50,6 +50,7 @@ int pml_rt_context_open(pml_rt_context **out, pml_env *env, const pml_rt_context
     c->advanced_id = c->planned_id = -1;
     pml_arena__init(&c->arena, env);
     pml_map__init(&c->pbs, env);
+    pml_map__init(&c->pbs_by_texts, env);
     pml_rwlock__init(&c->registry, "ctx.registry", RT_RANK_REGISTRY);
     pml_mutex__init(&c->flight_mu, "ctx.flight_mu", 0);
     pml_mutex__init(&c->progress_mu, "ctx.progress_mu", RT_RANK_PROGRESS);
@@ -82,6 +83,7 @@ static void context_free(pml_rt_context *c)
     for (size_t i = 0; (e = pml_map__next(&c->pbs, &i)) != NULL;)
         pml_rt_pb__release(e->value);
     pml_map__clear(&c->pbs, NULL);
+    pml_map__clear(&c->pbs_by_texts, NULL);
     if (c->backend != NULL)
         c->plugin->close(c->backend);
     pml_rt_host__release(c->host);
@@ -211,6 +213,14 @@ int pml_rt_context__bind(pml_rt_context *c, pml_table *t, pml_error *err)
                             c->table->branch_root, t->branch_root);
     pml_rwlock__unlock(&c->registry);
     return rc;
+}
+
+bool pml_rt_context__is_bound(pml_rt_context *c)
+{
+    pml_rwlock__read(&c->registry);
+    bool bound = c->table != NULL;
+    pml_rwlock__unlock(&c->registry);
+    return bound;
 }
 
 int pml_rt_context__effective(pml_effective **out, pml_rt_context *c, const pml_snapshot *snapshot, pml_error *err)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The real-time context from inside: the partition-buckets (PBs) of one table branch, their stores, and what is known of their
- * committed progress. Section numbers in the comments are those of docs/realtime-design.md.
+ * committed progress. Section numbers in the comments are those of docs/design/realtime.md.
  *
  * Lock order (22.1): pb.prepare_mu < pb.write_mu < pb.advance_mu < ctx.progress_mu < ctx.registry. A plugin is called only under
  * write_mu (write, seal) and advance_mu (advance), never under progress_mu or registry (I17).
@@ -76,7 +76,8 @@ typedef struct rt_pb {
     pml_mutex advance_mu; /* guards reclaimed_end */
     int64_t reclaimed_end;
 
-    bool ever_committed; /* progress_mu: an entry was seen in some snapshot (10.1: absence then means removed) */
+    int64_t committed_id; /* progress_mu: oldest snapshot in which its progress was seen (10.1: from there on absence means removed);
+                             -1 none */
     int64_t adopted_end; /* progress_mu: the last committed end adopted, -1 none */
 } rt_pb;
 
@@ -106,6 +107,7 @@ struct pml_rt_context {
     pml_option *all_options;   /* table options and overrides, for stores */
     size_t n_all_options;
     pml_map pbs; /* encoded key -> rt_pb */
+    pml_map pbs_by_texts; /* encoded texts -> rt_pb: a progress entry belongs to one of them */
     size_t n_transport; /* the transport schema (11.1): offset column, then the table's columns */
     const pml_field *transport;
 
@@ -128,6 +130,7 @@ void pml_rt_context__release(pml_rt_context *c); /* of references that are not c
 int pml_rt_context__check(pml_rt_context *c, pml_error *err);
 /* Binds the context to the table at first use; another table, or a table that does not allow real-time: an error by name. */
 int pml_rt_context__bind(pml_rt_context *c, pml_table *t, pml_error *err);
+bool pml_rt_context__is_bound(pml_rt_context *c);
 /* A broken invariant or a failed PB: everything but existing readers must be made anew. Returns PML_E_RECREATE. */
 int pml_rt_context__poison(pml_rt_context *c, pml_error *err, const char *format, ...) PML_PRINTF(3, 4);
 /* Effective progress of a snapshot (NULL: the latest) under this context's options. Returns owned. */
@@ -148,6 +151,8 @@ void pml_rt_pb__release_list(pml_env *env, rt_pb **v, size_t n);
 /* A store call failed: NO_EFFECT passes through, anything else fails the PB and so (P1) the context. `what` names the call. */
 int pml_rt_pb__store_failed(rt_pb *pb, int code, pml_error *err, const char *what);
 int pml_rt_pb__check_state(const rt_pb *pb, pml_error *err);
+/* The progress of the PB stands in this snapshot. progress_mu is held. */
+void pml_rt_pb__saw_committed_locked(rt_pb *pb, int64_t snapshot_id);
 
 /* ---- notes (rt_notes.c) ---- */
 uint64_t pml_rt_mix64(uint64_t offset); /* the splitmix64 finaliser */

@@ -44,7 +44,7 @@ static rt_pb *pb_new(pml_rt_context *c, const pml_pb_key *key)
         return NULL;
     atomic_init(&pb->refs, 1);
     pb->ctx = c;
-    pb->adopted_end = -1;
+    pb->adopted_end = pb->committed_id = -1;
     pb->total_buckets = c->table->options.bucket > 0 ? c->table->options.bucket : -1;
     pml_arena__init(&pb->arena, c->env);
     pml_mutex__init(&pb->prepare_mu, "pb.prepare_mu", RT_RANK_PREPARE);
@@ -153,7 +153,7 @@ static int start_of(int64_t *end, rt_pb *pb, const pml_effective *progress, pml_
     case PML_PROGRESS_KNOWN:
         *end = e->end;
         pb->lineage = e->lineage;
-        pb->ever_committed = !e->reset.present;
+        pb->committed_id = e->reset.present ? -1 : progress->snapshot_id;
         break;
     case PML_PROGRESS_ABSENT: break;
     }
@@ -196,6 +196,32 @@ static rt_pb *find_encoded(pml_rt_context *c, const pml_buf *key)
     return pb;
 }
 
+/* A null, an empty and a blank partition value are three partitions with one path and one text, so one progress entry: only one of
+   them can be written live at a time, or their offsets would be mixed up. */
+static int register_locked(pml_rt_context *c, rt_pb *made, const pml_buf *key, pml_error *err)
+{
+    pml_buf texts;
+    int rc = PML_OK;
+    if (c->pbs.live >= RT_PBS_MAX)
+        return pml_error__set(err, PML_E_LIMIT, "a context holds at most %d partition-buckets", RT_PBS_MAX);
+    pml_buf__init(&texts, c->env, PML_BINARY_ROW_MAX);
+    if (pml_pb_texts__encode(&texts, &made->texts) != PML_OK)
+        rc = pml_error__no_memory(err);
+    else if (pml_map__has(&c->pbs_by_texts, texts.data, texts.len))
+        rc = pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_PB, made->name,
+                           "needs distinct partition texts: %s stands for null, '' and blank values alike, and this context writes "
+                           "another of them already",
+                           made->name);
+    else if (pml_map__put(&c->pbs_by_texts, texts.data, texts.len, made, NULL) != PML_OK)
+        rc = pml_error__no_memory(err);
+    if (rc == PML_OK && pml_map__put(&c->pbs, key->data, key->len, made, NULL) != PML_OK) {
+        (void)pml_map__remove(&c->pbs_by_texts, texts.data, texts.len);
+        rc = pml_error__no_memory(err);
+    }
+    pml_buf__clear(&texts);
+    return rc;
+}
+
 rt_pb *pml_rt_pb__find(pml_rt_context *c, const pml_pb_key *key)
 {
     pml_buf encoded;
@@ -223,10 +249,7 @@ int pml_rt_pb__get(rt_pb **out, pml_rt_context *c, const pml_pb_key *key, const 
     /* Without a lock: opening a store may take its time. The caller's create lock keeps a second opener away. */
     PML_TRY(pb_open(&made, c, key, progress, first_sequence, err));
     pml_rwlock__write(&c->registry);
-    if (c->pbs.live >= RT_PBS_MAX)
-        rc = pml_error__set(err, PML_E_LIMIT, "a context holds at most %d partition-buckets", RT_PBS_MAX);
-    else if (pml_map__put(&c->pbs, encoded.data, encoded.len, made, NULL) != PML_OK)
-        rc = pml_error__no_memory(err);
+    rc = register_locked(c, made, &encoded, err);
     pml_rwlock__unlock(&c->registry);
     if (rc != PML_OK)
         goto out;
@@ -289,6 +312,12 @@ int pml_rt_pb__check_state(const rt_pb *pb, pml_error *err)
                              pb->name);
     }
     return PML_OK;
+}
+
+void pml_rt_pb__saw_committed_locked(rt_pb *pb, int64_t snapshot_id)
+{
+    if (pb->committed_id < 0 || snapshot_id < pb->committed_id)
+        pb->committed_id = snapshot_id;
 }
 
 int pml_rt_pb__store_failed(rt_pb *pb, int code, pml_error *err, const char *what)

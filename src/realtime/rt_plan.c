@@ -134,7 +134,7 @@ static bool seen_committed(rt_part *part, int64_t snapshot_id)
 {
     pml_rt_context *c = part->pb->ctx;
     pml_mutex__lock(&c->progress_mu);
-    bool seen = part->pb->ever_committed && snapshot_id >= c->advanced_id;
+    bool seen = part->pb->committed_id >= 0 && snapshot_id >= part->pb->committed_id;
     pml_mutex__unlock(&c->progress_mu);
     return seen;
 }
@@ -170,7 +170,7 @@ static int resolve_parts(rt_pins *p, bool *again, const pml_effective *eff, int6
 {
     size_t kept = 0, n = p->n;
     for (size_t i = 0; i < n; i++) {
-        verdict v;
+        verdict v = KEEP;
         rt_part *part = &p->parts[i];
         PML_RETURN_IF(judge(&v, part, eff, snapshot_id, err));
         if (v == GAP) {

@@ -72,7 +72,7 @@ static int carry_entries(pml_progress *next, pml_env *env, const pml_progress_bu
             PML_RETURN_IF(add_mark(next, env, b, e, err));
         } else if (ranged[i] || !is_old_mark(b, e)) {
             PML_RETURN_IF(pml_progress__add_copy(next, e, err));
-            if ((b->flags & PML_PROGRESS_FORGET_LOST) != 0)
+            if (!ranged[i] && (b->flags & PML_PROGRESS_FORGET_LOST) != 0)
                 next->v[next->n - 1].lost = false;
         }
     }

@@ -159,6 +159,7 @@ static int pb_of(rt_pb **out, pml_rt_writer *w, const pml_route_slice *s, pml_er
 typedef struct slice_offsets {
     pml_rt_range range;
     uint64_t hash; /* of explicit ones */
+    uint64_t bytes; /* that the rows hold, for the gauges */
     bool dense;
 } slice_offsets;
 
@@ -207,7 +208,8 @@ static int write_locked(slice_offsets *o, write_call *k, rt_pb *pb, struct Arrow
                       .range = o->range,
                       .rows = n,
                       .first_sequence = -1,
-                      .last_sequence = -1};
+                      .last_sequence = -1,
+                      .bytes = o->bytes};
     pml_error own = PML_ERROR_INIT; /* the caller may not want the error, but its flags decide */
     rc = pb->vt->write(pb->store, &b, &own);
     if (rc != PML_OK) {
@@ -227,7 +229,7 @@ static int write_locked(slice_offsets *o, write_call *k, rt_pb *pb, struct Arrow
 
 static int write_slice(write_call *k, rt_pb *pb, struct ArrowArray *rows, pml_error *err)
 {
-    slice_offsets o = {{0, 0}, 0, false};
+    slice_offsets o = {.bytes = pml_batch__bytes(rows, k->fields, k->n_fields)};
     int64_t n = rows->length;
     if (k->has_offsets) {
         const int64_t *v = offsets_of(rows);

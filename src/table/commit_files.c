@@ -22,7 +22,7 @@ int pml_names__add(pml_names *names, pml_env *env, const char *name)
 
 int pml_commit_files__init(pml_commit_files *f, pml_table *t, pml_error *err)
 {
-    *f = (pml_commit_files){.env = t->env, .table = t};
+    *f = (pml_commit_files){.env = t->env, .table = t, .open_id = -1};
     pml_arena__init(&f->arena, t->env);
     return pml_env__uuid(t->env, f->uuid, err);
 }
@@ -53,8 +53,15 @@ static void remove_manifest_file(pml_commit_files *f, const char *name)
     pml_env__free(f->env, path);
 }
 
+void pml_commit_files__keep(pml_commit_files *f)
+{
+    f->shown = true;
+    forget_attempt(f);
+}
+
 void pml_commit_files__undo(pml_commit_files *f, bool delta_too)
 {
+    delta_too = delta_too && !f->shown;
     remove_manifest_file(f, f->base_list);
     remove_manifest_file(f, f->delta_list);
     for (size_t i = 0; i < f->merged.n; i++)
@@ -196,8 +203,8 @@ static int delta_entries(pml_manifest_entry **out, size_t *n, pml_commit_files *
 
 static int write_delta(pml_commit_files *f, const pml_commit_decision *d, pml_error *err)
 {
-    pml_manifest_entry *v;
-    size_t n;
+    pml_manifest_entry *v = NULL;
+    size_t n = 0;
     PML_RETURN_IF(delta_entries(&v, &n, f, d, err));
     f->n_delta = 0;
     f->delta = pml_arena__alloc(&f->arena, sizeof *f->delta);

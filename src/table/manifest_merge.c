@@ -37,7 +37,7 @@ static int load_batch(pml_manifest_entries *out, pml_arena *arena, pml_commit_fi
     pml_map live;
     pml_buf key;
     pml_manifest_entries all = {0};
-    int rc;
+    int rc = PML_OK;
     size_t kept = 0;
     pml_map__init(&live, f->env);
     pml_buf__init(&key, f->env, SIZE_MAX / 2);

@@ -155,6 +155,14 @@ static int table_new(pml_table **out, pml_env *env, const char *path, const char
     return PML_OK;
 }
 
+/* Values that only writing looks at must not stop a reader; where they are in order, writers and commits find them here. */
+static int options_parse(pml_table *t, pml_error *err)
+{
+    if (pml_table_options__parse(&t->options, t->schema, t->overrides, t->n_overrides, true, t->path, NULL) == PML_OK)
+        return PML_OK;
+    return pml_table_options__parse(&t->options, t->schema, t->overrides, t->n_overrides, false, t->path, err);
+}
+
 int pml_table_open(pml_table **out, pml_env *env, const char *path, const pml_table_open_options *options, pml_error *err)
 {
     pml_table *t = NULL;
@@ -177,7 +185,7 @@ int pml_table_open(pml_table **out, pml_env *env, const char *path, const pml_ta
     }
     PML_TRY(schema_load(&t->schema, env, t->branch_root, id, err));
     PML_TRY(pml_table_options__check_supported(t->schema, t->overrides, t->n_overrides, false, t->path, err));
-    PML_TRY(pml_table_options__parse(&t->options, t->schema, t->overrides, t->n_overrides, false, t->path, err));
+    PML_TRY(options_parse(t, err));
     *out = t;
     t = NULL;
 out:

@@ -135,7 +135,7 @@ int pml_writer_write(pml_writer *w, struct ArrowArray *array, const struct Arrow
 {
     pml_route route = {0};
     const pml_table_schema *s = w->table->schema;
-    int rc;
+    int rc = PML_OK;
     if (w->failed)
         return pml_error__set(err, PML_E_STATE, "an earlier write failed: close this writer and write again with a new one");
     PML_RETURN_IF(pml_type__check_arrow(schema, s->fields, s->n_fields, err));

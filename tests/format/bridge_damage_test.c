@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Damage and failures under the bridge: errors that name their cause, never a crash and never a wrong value. */
 #include "support/test_bridge.h"
+#include "util/number.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -264,7 +265,8 @@ static void parquet_mutants_give_errors_or_valid_arrays(void **state)
 {
     (void)state;
     const char *more = getenv("MUTANTS"); /* by hand: more of them */
-    int n = more == NULL ? 500 : (int)strtol(more, NULL, 10);
+    int64_t given = 0;
+    int n = more != NULL && pml_number__int64(&given, more, strlen(more)) ? (int)given : 500;
     mutants_of(small_groups_file(test_scalar_schema()), n);
     mutants_of(small_groups_file(test_nested_schema()), n);
     mutants_of(test_file_load("java_scalar.parquet"), n);

@@ -5,6 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The digits at the start of p, as in "w:12" behind its colon. */
+static int64_t leading_number(const char *p)
+{
+    int64_t n = 0;
+    for (; *p >= '0' && *p <= '9' && n < 1000000000; p++)
+        n = n * 10 + (*p - '0');
+    return n;
+}
+
 static void *must_alloc(size_t n)
 {
     void *p = calloc(1, n == 0 ? 1 : n);
@@ -70,7 +79,7 @@ int test_field_id(const struct ArrowSchema *schema)
         p += 4 + len;
         memcpy(&len, p, 4);
         if (is_id)
-            return (int)strtol(p + 4, NULL, 10);
+            return (int)leading_number(p + 4);
         p += 4 + len;
     }
     return -1;
@@ -140,7 +149,7 @@ static size_t width_of(const char *format)
 static int64_t decimal_limit(const char *format)
 {
     int64_t limit = 1;
-    for (long p = strtol(format + 2, NULL, 10); p > 0 && limit < 100000000000000000; p--)
+    for (int64_t p = leading_number(format + 2); p > 0 && limit < 100000000000000000; p--)
         limit *= 10;
     return limit;
 }
@@ -199,7 +208,7 @@ struct ArrowArray test_random_array(test_env *t, const struct ArrowSchema *s, in
     if (strcmp(f, "+l") == 0 || strcmp(f, "+m") == 0)
         return random_list(t, s, n);
     if (f[0] == '+') {
-        int64_t per_item = f[1] == 'w' ? strtol(f + 3, NULL, 10) : 1;
+        int64_t per_item = f[1] == 'w' ? leading_number(f + 3) : 1;
         a = array_new(n, 1, (size_t)s->n_children);
         for (int64_t i = 0; i < s->n_children; i++)
             *a.children[i] = test_random_array(t, s->children[i], n * per_item);
@@ -260,7 +269,7 @@ struct ArrowArray test_struct_array(int64_t n, size_t n_children, struct ArrowAr
 static void list_range(const struct ArrowSchema *s, const struct ArrowArray *a, int64_t i, int64_t *first, int64_t *count)
 {
     if (s->format[1] == 'w') {
-        *count = strtol(s->format + 3, NULL, 10);
+        *count = leading_number(s->format + 3);
         *first = i * *count;
         return;
     }

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""pml makes and fills a table; Java makes and fills another with the same rows. Both are read by both, and their metadata is
+compared: schema file, snapshots, manifests, statistics."""
+import glob
+import json
+import os
+import random
+
+import rows
+import support
+import tables
+
+PREDICATES = 12
+# What two writers never share: names, sizes, times, identities.
+SNAPSHOT_OWN = ("baseManifestList", "deltaManifestList", "baseManifestListSize", "deltaManifestListSize", "commitUser",
+                "commitIdentifier", "timeMillis")
+ENTRY_OWN = ("file", "size")
+
+
+def add_cases(suite, pml, java, seed):
+    for i, (name, (schema, fixed)) in enumerate(tables.matrix().items()):
+        suite.case(f"both ways: {name}", both_ways, pml, java, schema, fixed, seed + i)
+    for i in range(6):
+        suite.case(f"java random table {i}", java_random, pml, java, seed + i)
+    suite.case("empty table", empty_table, pml, java)
+
+
+def both_ways(folder, pml, java, schema, fixed, seed):
+    rnd = random.Random(seed)
+    columns = rows.Columns(schema, fixed)
+    ours, theirs = os.path.join(folder, "ours"), os.path.join(folder, "theirs")
+    pml("table", "create", ours, tables.text(schema))
+    java("create", theirs, tables.text(schema))
+    same_schema(ours, theirs)
+    commits = [columns.rows(rnd, 60), columns.rows(rnd, 25, 60)]
+    for i, lines in enumerate(commits):
+        file = support.write_rows(os.path.join(folder, f"rows{i}.jsonl"), lines)
+        pml("load", ours, file)
+        java.append(theirs, file, "--write-only")
+    want = commits[0] + commits[1]
+    support.equal("Java reads what pml wrote", rows.in_order(want), java.dump(ours))
+    support.equal("pml reads what pml wrote", rows.in_order(want), pml.dump(ours))
+    support.equal("pml reads what Java wrote", rows.in_order(want), pml.dump(theirs))
+    support.equal("pml reads snapshot 1", rows.in_order(commits[0]), pml.dump(ours, "--snapshot", "1"))
+    support.equal("Java reads snapshot 1", rows.in_order(commits[0]), java.dump(ours, "--snapshot", "1"))
+    support.equal("pml counts", len(want), pml.count(ours))
+    names = rnd.sample(columns.names, rnd.randrange(1, len(columns.names)))
+    projected = rows.in_order(columns.project(want, names))
+    for who, table in ((java, ours), (pml, ours), (pml, theirs)):
+        support.equal(f"columns {','.join(names)}", projected, who.dump(table, "--columns", ",".join(names)))
+    for _ in range(PREDICATES):
+        same_by_filter(columns.predicate(rnd, want), pml, java, ours, theirs)
+    same_metadata(java.inspect(theirs), java.inspect(ours), schema["options"])
+
+
+def same_by_filter(predicate, pml, java, ours, theirs):
+    args = support.filter_args(predicate)
+    want = java.dump(theirs, *args)
+    support.equal(f"Java reads what pml wrote with {args[1]}", want, java.dump(ours, *args))
+    support.equal(f"pml reads what pml wrote with {args[1]}", want, pml.dump(ours, *args))
+    support.equal(f"pml reads what Java wrote with {args[1]}", want, pml.dump(theirs, *args))
+
+
+def same_schema(ours, theirs):
+    made = []
+    for table in (theirs, ours):
+        with open(os.path.join(table, "schema", "schema-0"), encoding="utf-8") as f:
+            made.append(json.load(f))
+        made[-1].pop("timeMillis")
+    support.equal("schema-0", *made)
+    support.equal("members of schema-0", list(made[0]), list(made[1]))
+
+
+def snapshot_of(snapshot):
+    return {k: None if k in SNAPSHOT_OWN else v for k, v in snapshot.items()}
+
+
+def entries_of(manifests):
+    made = [{k: v for k, v in e.items() if k not in ENTRY_OWN} for m in manifests for e in m.get("entries", ())]
+    return sorted(made, key=lambda e: json.dumps(e, sort_keys=True))
+
+
+def same_metadata(theirs, ours, options):
+    rolling = "target-file-size" in options  # where a file ends depends on the writer's estimate of its size
+    support.equal("number of snapshots", len(theirs["snapshots"]), len(ours["snapshots"]))
+    for want, got in zip(theirs["snapshots"], ours["snapshots"]):
+        id = want["snapshot"]["id"]
+        support.equal(f"snapshot {id}", snapshot_of(want["snapshot"]), snapshot_of(got["snapshot"]))
+        if rolling:
+            continue
+        for kind in ("base", "delta"):
+            parts = ([{k: v for k, v in m.items() if k not in ("file", "size", "entries")} for m in s[kind]] for s in (want, got))
+            support.equal(f"{kind} manifest list of snapshot {id}", *parts)
+            for w, g in zip(entries_of(want[kind]), entries_of(got[kind])):
+                for key in w:
+                    support.equal(f"{key} of an entry of snapshot {id}", w[key], g.get(key))
+            support.equal(f"{kind} entries of snapshot {id}", entries_of(want[kind]), entries_of(got[kind]))
+
+
+def java_random(folder, pml, java, seed):
+    """A table that follows from a seed in Java."""
+    table = os.path.join(folder, "t")
+    java("random", table, "--seed", str(seed), "--engine", "append", "--format", "parquet")
+    want = java.dump(table)
+    support.equal("pml reads the table", want, pml.dump(table))
+    with open(sorted(glob.glob(os.path.join(table, "schema", "schema-*")))[0], encoding="utf-8") as f:
+        columns = simple_columns(json.load(f))
+    rnd = random.Random(seed)
+    for _ in range(PREDICATES):
+        args = support.filter_args(columns.predicate(rnd, want))
+        support.equal(f"pml reads with {args[1]}", java.dump(table, *args), pml.dump(table, *args))
+
+
+def simple_columns(schema):
+    """The columns that predicates can name; nested types are objects in a schema file."""
+    return rows.Columns({"fields": [f for f in schema["fields"] if isinstance(f["type"], str)]})
+
+
+def empty_table(folder, pml, java):
+    table = os.path.join(folder, "t")
+    pml("table", "create", table, tables.text(tables.schema(tables.FEW)))
+    support.equal("Java reads no rows", [], java.dump(table))
+    support.equal("pml reads no rows", [], pml.dump(table))
+    support.equal("pml counts", 0, pml.count(table))
+    done = pml.run("table", "create", table, tables.text(tables.schema(tables.FEW)))
+    support.equal("making it again is refused", True, done.code != 0)

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The contract of real-time stores as a test that runs on any plugin. A broken promise is reported, not failed on the
+ * spot, so that the kit itself can be tested on stores that are broken on purpose (broken_stores.h).
+ *
+ * The fixture `kit` is one store with a model of what was written into it; the cases use it, and so does the concurrent
+ * test.
+ */
+#ifndef PML_TESTS_STORE_KIT_H
+#define PML_TESTS_STORE_KIT_H
+
+#include "realtime/rt_host.h"
+#include "support/test_env.h"
+
+typedef struct store_kit_result {
+    int cases, failed;
+    char first[400]; /* "case: what was wrong" of the first failure; "" */
+    char names[400]; /* failed cases, separated by blanks */
+} store_kit_result;
+
+/* Runs every case on fresh stores of the plugin; the slow ones only when asked. */
+void store_kit_run(store_kit_result *r, const pml_rt_plugin *plugin, bool slow_too);
+
+/* ---- fixture ---- */
+typedef enum kit_columns { KIT_NARROW, KIT_SMALL, KIT_ALL } kit_columns;
+
+enum { KIT_SLOTS = 64 };
+
+typedef struct kit_rows {      /* one written batch */
+    struct ArrowArray columns; /* the table's, a copy */
+    int64_t *offsets;
+    int64_t rows;
+} kit_rows;
+
+typedef struct kit_view {
+    void *view;
+    const pml_rt_view_vtbl *vt;
+    pml_rt_view_info info;
+} kit_view;
+
+typedef struct kit {
+    test_env *t;
+    const pml_rt_plugin *plugin;
+    pml_arena arena;
+    pml_field *columns;
+    size_t n_columns;
+    pml_rt_host_ctx *host;
+    pml_rt_host services; /* what the plugin gets; cases may change it before kit_reopen */
+    const pml_rt_layout *layout;
+    struct ArrowSchema transport;
+    void *backend, *store;
+    const pml_rt_store_vtbl *vt;
+    bool closed;
+    /* model */
+    kit_rows *batches;
+    size_t n_batches;
+    int64_t next, advanced;
+    /* what is open; 0 or NULL: free slot */
+    kit_view views[KIT_SLOTS];
+    void *segments[KIT_SLOTS];
+    pml_rt_streams streams[KIT_SLOTS];
+    /* verdict */
+    bool failed;
+    char why[256];
+} kit;
+
+/* Both report instead of failing; the rest of the fixture stays usable. */
+bool store_kit_open(kit *k, const pml_rt_plugin *plugin, kit_columns columns);
+/* Releases what is still open, in an allowed order, and checks that no memory is left with the host. */
+void kit_close(kit *k);
+/* Another store of the same plugin and host. */
+bool kit_store_open(kit *k, void **store, const pml_rt_store_vtbl **vt, int64_t committed_end);
+
+/* Records the first failure; returns ok. */
+bool kit_ok(kit *k, bool ok, const char *format, ...) PML_PRINTF(3, 4);
+bool kit_rc(kit *k, int rc, const pml_error *err, const char *call);
+
+/* A batch of random rows that begins `gap` offsets after the last one: dense, or with offsets that have gaps. Not yet part
+   of the model: kit_accept makes it so, kit_drop_rows frees it. */
+void kit_make_batch(kit *k, struct ArrowArray *array, pml_rt_batch *batch, kit_rows *rows, int64_t n, bool dense,
+                    int64_t gap);
+void kit_accept(kit *k, const pml_rt_batch *batch, kit_rows *rows);
+void kit_drop_rows(kit_rows *rows);
+bool kit_write(kit *k, int64_t n, bool dense, int64_t gap);
+bool kit_seal(kit *k, int slot); /* PML_OK and a segment, or failure */
+void kit_segment_release(kit *k, int slot);
+bool kit_advance(kit *k, int64_t end);
+bool kit_usage(kit *k, pml_rt_usage *u);
+
+/* Acquires and checks the info against the model. */
+bool kit_view_acquire(kit *k, int slot);
+void kit_view_release(kit *k, int slot);
+/* Opens streams over a view, asking for columns of the transport schema (NULL: all), or over a segment. */
+bool kit_query(kit *k, int slot, const kit_view *view, const uint32_t *cols, size_t n_cols, int64_t batch_rows);
+bool kit_commit_streams(kit *k, int slot, void *segment);
+void kit_streams_release(kit *k, int slot);
+/* Reads all streams of a slot to their end and releases them: they must give exactly the model's rows with offsets in
+   [lo, hi), in order; rows before lo may come when earlier_ok. */
+bool kit_drain(kit *k, int slot, int64_t lo, int64_t hi, bool earlier_ok, const uint32_t *cols, size_t n_cols);
+/* The view shows what it showed when it was acquired. */
+bool kit_view_check(kit *k, const kit_view *view);
+bool kit_segment_check(kit *k, void *segment);
+/* The rows of one array against the model from offset `lo` on. */
+bool kit_array_check(kit *k, const struct ArrowArray *array, int64_t lo);
+
+/* ---- cases: store_kit_cases.c ---- */
+typedef struct kit_case {
+    const char *name;
+    kit_columns columns;
+    bool (*run)(kit *k);
+    bool slow;
+} kit_case;
+extern const kit_case kit_cases[];
+bool kit_case_allocation_failures(kit *k); /* store_kit_faults.c */
+bool kit_case_struct_sizes(kit *k);
+extern const size_t n_kit_cases;
+
+#endif
