@@ -16,8 +16,8 @@ struct pml_writer {
     pml_env *env;
     pml_table *table;
     pml_restore restore;
-    pml_map pbs;  /* partition bytes + bucket -> writer_pb */
-    bool failed;  /* an I/O error left a file in an unknown state: only close is possible */
+    pml_map pbs; /* partition bytes + bucket -> writer_pb */
+    bool failed; /* an I/O error left a file in an unknown state: only close is possible */
 };
 
 int pml_writer__check_table(pml_table *t, pml_error *err)
@@ -121,7 +121,8 @@ out:
 }
 
 /* The whole batch goes to one place. It is shared, not moved: when writing fails the caller has it back. */
-static int whole_batch(struct ArrowArray *out, struct ArrowArray *back, pml_writer *w, struct ArrowArray *batch, pml_error *err)
+static int whole_batch(struct ArrowArray *out, struct ArrowArray *back, pml_writer *w, struct ArrowArray *batch,
+                       pml_error *err)
 {
     pml_shared *shared;
     int64_t rows = batch->length;
@@ -146,13 +147,15 @@ static int slice_rows(struct ArrowArray *out, struct ArrowArray *back, pml_write
 {
     if (s->rows == NULL)
         return whole_batch(out, back, w, batch, err);
-    return pml_batch__gather_rows(out, w->env, w->table->schema->fields, w->table->schema->n_fields, batch, s->rows, s->n, err);
+    return pml_batch__gather_rows(out, w->env, w->table->schema->fields, w->table->schema->n_fields, batch, s->rows,
+                                  s->n, err);
 }
 
 static int writer_usable(const pml_writer *w, pml_error *err)
 {
     if (w->failed)
-        return pml_error__set(err, PML_E_STATE, "an earlier write failed: close this writer and write again with a new one");
+        return pml_error__set(err, PML_E_STATE,
+                              "an earlier write failed: close this writer and write again with a new one");
     return PML_OK;
 }
 
@@ -249,7 +252,8 @@ static int take_files(pml_messages *m, pml_writer *w, writer_pb *pb, pml_error *
     if (pb->files->n == 0)
         return PML_OK;
     pml_new_files *fresh = pml_env__calloc(w->env, 1, sizeof *fresh);
-    if (fresh == NULL || pml_new_files__init(fresh, w->env, pb->files->partition, pb->files->bucket, pb->files->total_buckets) != PML_OK) {
+    if (fresh == NULL || pml_new_files__init(fresh, w->env, pb->files->partition, pb->files->bucket,
+                                             pb->files->total_buckets) != PML_OK) {
         pml_env__free(w->env, fresh);
         return pml_error__no_memory(err);
     }
