@@ -40,6 +40,9 @@ void table_kit_create(table_kit *k, test_env *t, const char *path, const char *s
 void table_kit_init(table_kit *k, test_env *t, pml_table *table);
 void table_kit_close(table_kit *k);
 
+/* body with a fresh table of kit_schema_json on local files. */
+void table_kit_run(const char *partition_keys, const char *options, void (*body)(table_kit *k));
+
 /* A new random batch, remembered as batch k->n_batches - 1. */
 void table_kit_batch(struct ArrowArray *out, table_kit *k, int64_t rows);
 /* Writes with the table's schema. On failure the array is released, too. */

@@ -47,7 +47,8 @@ static void world_close(world *w)
     faulty_fs_destroy(&w->f);
 }
 
-static int run(pml_commit_result *r, world *w, const char *user, pml_messages *m, int64_t identifier, uint32_t flags, pml_error *err)
+static int run(pml_commit_result *r, world *w, const char *user, pml_messages *m, int64_t identifier, uint32_t flags,
+               pml_error *err)
 {
     pml_commit *c;
     pml_commit_options o = PML_COMMIT_OPTIONS_INIT;
@@ -465,7 +466,8 @@ static void snapshot_carries_counts_watermark_and_properties(void **state)
 static void many_commits_merge_manifests_and_keep_every_file(void **state)
 {
     (void)state;
-    static const char *const options[] = {"\"manifest.merge-min-count\":\"5\"", "\"manifest.target-file-size\":\"4 kb\"",
+    static const char *const options[] = {"\"manifest.merge-min-count\":\"5\"",
+                                          "\"manifest.target-file-size\":\"4 kb\"",
                                           "\"manifest.merge-min-count\":\"1\"", "\"manifest.merge-min-count\":\"0\""};
     for (size_t i = 0; i < 4; i++) {
         world w;

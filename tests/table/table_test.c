@@ -12,7 +12,7 @@
 #include "support/table_kit.h"
 
 #define TABLE(fields, more) "{\"fields\":[" fields "]," more "\"comment\":\"\"}"
-#define ID "{\"name\":\"id\",\"type\":\"BIGINT NOT NULL\"}"
+#define ID                  "{\"name\":\"id\",\"type\":\"BIGINT NOT NULL\"}"
 
 static const char simple[] = TABLE(ID, "\"partitionKeys\":[],\"primaryKeys\":[],\"options\":{},");
 
@@ -207,7 +207,8 @@ static void table_lists_its_snapshots_and_files(void **state)
     assert_int_equal(stream_rows(&stream, 12), 15);
     must_fail_with(PML_E_NOT_FOUND, pml_table_files(&stream, k.table, 9, &err), &err);
     /* A gap between snapshots is no reason to look for each number in it. */
-    assert_int_equal(rename(test_path(t, "t/snapshot/snapshot-3"), test_path(t, "t/snapshot/snapshot-4000000000000")), 0);
+    assert_int_equal(rename(test_path(t, "t/snapshot/snapshot-3"), test_path(t, "t/snapshot/snapshot-4000000000000")),
+                     0);
     (void)unlink(test_path(t, "t/snapshot/LATEST"));
     must_fail_with(PML_E_CORRUPT, pml_table_snapshots(&stream, k.table, &err), &err);
     assert_non_null(strstr(err.message, "snapshot-4000000000000"));
@@ -407,7 +408,8 @@ static void snapshot_with_the_last_number_has_no_successor(void **state)
     (void)table_kit_append(&k, 3);
     pml_messages *m = table_kit_prepare(&k, 2);
     replace_in_file(test_path(t, "t/snapshot/snapshot-1"), "\"id\" : 1", "\"id\" : 9223372036854775807");
-    assert_int_equal(rename(test_path(t, "t/snapshot/snapshot-1"), test_path(t, "t/snapshot/snapshot-9223372036854775807")), 0);
+    assert_int_equal(
+        rename(test_path(t, "t/snapshot/snapshot-1"), test_path(t, "t/snapshot/snapshot-9223372036854775807")), 0);
     must_ok(pml_commit_open(&c, k.table, "me", &err), &err);
     must_fail_with(PML_E_OVERFLOW, pml_commit_run(&r, c, &m, 1, 1, NULL, &err), &err);
     pml_commit_close(c);
