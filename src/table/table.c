@@ -101,7 +101,13 @@ int pml_table__schema_at(const pml_table_schema **out, pml_table *t, int64_t id,
     pml_mutex__lock(&t->schemas_mu);
     s = pml_map__get(&t->schemas, &id, sizeof id);
     if (s == NULL) {
-        PML_TRY(schema_load(&s, t->env, t->branch_root, id, err));
+        rc = schema_load(&s, t->env, t->branch_root, id, err);
+        if (rc == PML_E_NOT_FOUND)
+            rc = pml_error__at(err, PML_E_CORRUPT, PML_PLACE_SCHEMA, t->path,
+                               "schema %lld of %s is missing, but a snapshot or a file was written with it",
+                               (long long)id, t->path);
+        if (rc != PML_OK)
+            goto out;
         if (pml_map__put(&t->schemas, &id, sizeof id, s, NULL) != PML_OK) {
             pml_table_schema__release(s);
             s = NULL;
