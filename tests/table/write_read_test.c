@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is written is read back: every layout of a table, snapshots, splits, lifetimes. */
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,6 +111,47 @@ static void writer_goes_on_after_a_prepare(void **state)
 {
     (void)state;
     table_kit_run("\"p\"", "\"bucket\":\"2\",\"bucket-key\":\"id\"", several_prepares);
+}
+
+static int open_descriptors(void)
+{
+    int n = 0;
+    DIR *d = opendir("/proc/self/fd");
+    assert_non_null(d);
+    while (readdir(d) != NULL)
+        n++;
+    (void)closedir(d);
+    return n;
+}
+
+static void writer_of_many_partitions_keeps_few_files_open(void **state)
+{
+    (void)state;
+    static const char json[] =
+        "{\"fields\":[{\"name\":\"id\",\"type\":\"BIGINT NOT NULL\"},{\"name\":\"v\",\"type\":\"INT\"}],"
+        "\"partitionKeys\":[\"id\"],\"options\":{\"file.compression\":\"none\"}}";
+    test_env *t = test_env_open(NULL);
+    table_kit k;
+    struct ArrowArray batch;
+    pml_writer *w;
+    pml_messages *m;
+    pml_error err = PML_ERROR_INIT;
+    table_kit_create(&k, t, test_path(t, "t"), json);
+    must_ok(pml_writer_open(&w, k.table, &err), &err);
+    int before = open_descriptors();
+    for (int i = 0; i < 3; i++) {
+        table_kit_batch(&batch, &k, 150);
+        must_ok(table_kit_write(&k, w, &batch, &err), &err);
+    }
+    assert_true(open_descriptors() - before <= 260);
+    must_ok(pml_writer_prepare(&m, w, &err), &err);
+    assert_int_equal(pml_messages_count(m), 450);
+    assert_int_equal(pml_messages_rows(m), 450);
+    pml_writer_close(w);
+    (void)table_kit_commit(&k, m);
+    table_kit_must_read(&k, &(kit_read){0});
+    table_kit_close(&k);
+    test_env_close(t);
 }
 
 /* ---- snapshots ---- */
@@ -266,6 +308,7 @@ int main(void)
         cmocka_unit_test(partitions_null_and_blank_share_a_directory_and_stay_apart),
         cmocka_unit_test(writer_with_a_tiny_target_size_rolls_files),
         cmocka_unit_test(writer_goes_on_after_a_prepare),
+        cmocka_unit_test(writer_of_many_partitions_keeps_few_files_open),
         cmocka_unit_test(chosen_snapshot_shows_the_rows_of_then),
         cmocka_unit_test(table_without_snapshot_reads_as_empty),
         cmocka_unit_test(streams_outlive_everything),
