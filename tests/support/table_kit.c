@@ -428,3 +428,29 @@ pml_pred *kit_random_predicate(table_kit *k, pml_arena *arena, int depth)
         p->children[i] = kit_random_predicate(k, arena, depth - 1);
     return p;
 }
+
+/* ---- files ---- */
+
+void kit_write_text(const char *path, const char *text)
+{
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+}
+
+void kit_replace_in_file(const char *path, const char *from, const char *to)
+{
+    size_t len;
+    uint8_t *data = test_read_file(path, &len);
+    char *text = calloc(len + 400, 1), *at;
+    assert_non_null(text);
+    memcpy(text, data, len);
+    at = strstr(text, from);
+    assert_non_null(at);
+    memmove(at + strlen(to), at + strlen(from), strlen(at + strlen(from)) + 1);
+    memcpy(at, to, strlen(to));
+    kit_write_text(path, text);
+    free(text);
+    free(data);
+}

@@ -80,4 +80,8 @@ int64_t kit_expected_rows(table_kit *k, const pml_pred *p, size_t batches);
 /* Whether the newest snapshot holds all rows of this batch (true) or none (false); anything between fails the test. */
 bool table_kit_has_batch(table_kit *k, size_t batch);
 
+/* A whole file, and one change to a text file. */
+void kit_write_text(const char *path, const char *text);
+void kit_replace_in_file(const char *path, const char *from, const char *to);
+
 #endif

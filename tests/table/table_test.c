@@ -22,14 +22,6 @@ static int create(pml_table **out, test_env *t, const char *path, const char *js
     return pml_table_create(out, t->env, path, json, strlen(json), flags, err);
 }
 
-static void write_text(const char *path, const char *text)
-{
-    FILE *f = fopen(path, "w");
-    assert_non_null(f);
-    assert_true(fputs(text, f) >= 0);
-    assert_int_equal(fclose(f), 0);
-}
-
 /* ---- create and open ---- */
 
 static void table_is_made_once_and_opened_often(void **state)
@@ -239,7 +231,7 @@ static void catalog_lists_and_drops_tables(void **state)
     }
     assert_int_equal(mkdir(test_path(t, "wh/a.db/no_table"), 0700), 0);
     assert_int_equal(mkdir(test_path(t, "wh/no_database"), 0700), 0);
-    write_text(test_path(t, "wh/file.db"), "");
+    kit_write_text(test_path(t, "wh/file.db"), "");
     must_ok(pml_catalog_tables(&names, c, &err), &err);
     assert_int_equal(names.n, 4);
     assert_string_equal(names.v[0], "a.x");
@@ -329,8 +321,8 @@ static void tree_is_removed_without_following_links(void **state)
     assert_int_equal(mkdir(test_path(t, "a"), 0700), 0);
     assert_int_equal(mkdir(test_path(t, "a/b"), 0700), 0);
     assert_int_equal(mkdir(test_path(t, "keep"), 0700), 0);
-    write_text(test_path(t, "keep/f"), "x");
-    write_text(test_path(t, "a/b/f"), "x");
+    kit_write_text(test_path(t, "keep/f"), "x");
+    kit_write_text(test_path(t, "a/b/f"), "x");
     assert_int_equal(symlink(test_path(t, "keep"), test_path(t, "a/b/link")), 0);
     must_ok(pml_file__remove_tree(t->env, test_path(t, "a/"), &err), &err);
     assert_int_not_equal(access(test_path(t, "a"), F_OK), 0);
@@ -340,22 +332,6 @@ static void tree_is_removed_without_following_links(void **state)
 }
 
 /* ---- metadata that lies ---- */
-
-static void replace_in_file(const char *path, const char *from, const char *to)
-{
-    size_t len;
-    uint8_t *data = test_read_file(path, &len);
-    char *text = calloc(len + 400, 1), *at;
-    assert_non_null(text);
-    memcpy(text, data, len);
-    at = strstr(text, from);
-    assert_non_null(at);
-    memmove(at + strlen(to), at + strlen(from), strlen(at + strlen(from)) + 1);
-    memcpy(at, to, strlen(to));
-    write_text(path, text);
-    free(text);
-    free(data);
-}
 
 static void snapshot_that_lies_is_an_error_and_nothing_worse(void **state)
 {
@@ -380,7 +356,7 @@ static void snapshot_that_lies_is_an_error_and_nothing_worse(void **state)
         table_kit_create(&k, t, test_path(t, "t"), simple);
         (void)table_kit_append(&k, 3);
         pml_messages *m = table_kit_prepare(&k, 2);
-        replace_in_file(test_path(t, "t/snapshot/snapshot-1"), lies[i].from, lies[i].to);
+        kit_replace_in_file(test_path(t, "t/snapshot/snapshot-1"), lies[i].from, lies[i].to);
         must_ok(pml_scan_new(&scan, k.table, &err), &err);
         int rc = pml_scan_plan(&plan, scan, &err);
         if (rc != lies[i].code)
@@ -474,8 +450,8 @@ static void row_counts_that_pass_all_numbers_are_an_error(void **state)
     must_ok(pml_commit_run(&r, c, m, 1, 1, NULL, &err), &err);
     must_fail_with(PML_E_OVERFLOW, pml_commit_run(&r, c, m + 1, 1, 2, NULL, &err), &err);
     /* A snapshot whose total is wrong lets the second one in. */
-    replace_in_file(test_path(t, "t/snapshot/snapshot-1"), "\"totalRecordCount\" : 9223372036854775802",
-                    "\"totalRecordCount\" : 0");
+    kit_replace_in_file(test_path(t, "t/snapshot/snapshot-1"), "\"totalRecordCount\" : 9223372036854775802",
+                        "\"totalRecordCount\" : 0");
     must_ok(pml_commit_run(&r, c, m + 1, 1, 2, NULL, &err), &err);
     kit_plan(&plan, &k, &(kit_read){0});
     must_fail_with(PML_E_CORRUPT, pml_plan_count(&rows, plan, &err), &err);
@@ -520,7 +496,7 @@ static void snapshot_with_the_last_number_has_no_successor(void **state)
     table_kit_create(&k, t, test_path(t, "t"), simple);
     (void)table_kit_append(&k, 3);
     pml_messages *m = table_kit_prepare(&k, 2);
-    replace_in_file(test_path(t, "t/snapshot/snapshot-1"), "\"id\" : 1", "\"id\" : 9223372036854775807");
+    kit_replace_in_file(test_path(t, "t/snapshot/snapshot-1"), "\"id\" : 1", "\"id\" : 9223372036854775807");
     assert_int_equal(
         rename(test_path(t, "t/snapshot/snapshot-1"), test_path(t, "t/snapshot/snapshot-9223372036854775807")), 0);
     must_ok(pml_commit_open(&c, k.table, "me", &err), &err);
