@@ -169,6 +169,7 @@ int pml_rt_writer_close(pml_rt_writer *w, pml_error *err)
     size_t n_uncovered = 0;
     if (w == NULL)
         return PML_OK;
+    PML_RETURN_IF(pml_rt_context__check_process(w->ctx, err));
     PML_RETURN_IF(pml_rt_pb__list(&pbs, &n, w->ctx, err));
     for (size_t i = 0; i < n; i++) {
         int64_t r = uncovered_rows(pbs[i]);
