@@ -12,6 +12,7 @@ enum { WRITERS = 2, READERS = 3, BATCHES = 60, BATCH_ROWS = 5, CYCLES_MAX = 1000
 
 typedef struct world {
     rt_kit k;
+    const char *const *partitions; /* of the writers */
     atomic_int writers_left;
     atomic_llong written[WRITERS]; /* rows of the writer whose write call has returned */
     atomic_llong snapshot;         /* newest one committed */
@@ -26,7 +27,7 @@ typedef struct actor {
     int64_t reads;
 } actor;
 
-static const char *const partitions[WRITERS] = {"a", "b"};
+static const char *const apart[WRITERS] = {"a", "b"}, *const together[WRITERS] = {"a", "a"};
 
 /* cmocka cannot fail a test from another thread: the first error is printed and counted. */
 static bool ok(world *w, int rc, const pml_error *err, const char *what)
@@ -55,7 +56,7 @@ static void *writing(void *arg)
     for (int i = 0; i < BATCHES && atomic_load(&w->errors) == 0; i++) {
         pml_error err = PML_ERROR_INIT;
         struct ArrowSchema schema = rt_kit_schema(&own);
-        struct ArrowArray batch = rt_kit_batch(&own, BATCH_ROWS, partitions[a->number]);
+        struct ArrowArray batch = rt_kit_batch(&own, BATCH_ROWS, w->partitions[a->number]);
         int rc = pml_rt_write(NULL, w->k.w, &batch, &schema, NULL, &err);
         schema.release(&schema);
         if (!ok(w, rc, &err, "write")) {
@@ -102,7 +103,7 @@ static void *committing(void *arg)
     return NULL;
 }
 
-/* Advances to the newest and, as a late caller would, to older ones. */
+/* Advances to the newest and, as a late caller would, to older ones; and seals. */
 static void *advancing(void *arg)
 {
     world *w = ((actor *)arg)->w;
@@ -112,6 +113,8 @@ static void *advancing(void *arg)
         if (id > 0 && !ok(w, pml_rt_advance(w->k.ctx, id, &err), &err, "advance"))
             break;
         if (id > 2 && !ok(w, pml_rt_advance(w->k.ctx, id - 1, &err), &err, "advance to an older one"))
+            break;
+        if (!ok(w, pml_rt_seal(w->k.w, &err), &err, "seal"))
             break;
     }
     return NULL;
@@ -187,13 +190,13 @@ static void *reading(void *arg)
     return NULL;
 }
 
-static void readers_see_prefixes_while_rows_move_to_disk(void **state)
+static void run_all(const char *const *partitions)
 {
-    (void)state;
     world *w = calloc(1, sizeof *w);
     actor actors[WRITERS + READERS + 2] = {0};
     int n = 0;
     assert_non_null(w);
+    w->partitions = partitions;
     rt_kit_create(&w->k, NULL, "\"p\"", "");
     rt_kit_start(&w->k, NULL, NULL);
     atomic_store(&w->writers_left, WRITERS);
@@ -214,15 +217,28 @@ static void readers_see_prefixes_while_rows_move_to_disk(void **state)
     assert_int_equal(m.uncommitted_rows, 0);
     assert_int_equal(m.open_views, 0);
     for (int i = 0; i < WRITERS; i++)
-        assert_int_equal(rt_kit_end(&w->k, -1, partitions[i], 0), BATCHES * BATCH_ROWS);
+        assert_int_equal(rt_kit_end(&w->k, -1, partitions[i], 0), BATCHES * BATCH_ROWS * (partitions == together ? WRITERS : 1));
     rt_kit_close(&w->k);
     free(w);
+}
+
+static void readers_see_prefixes_while_rows_move_to_disk(void **state)
+{
+    (void)state;
+    run_all(apart);
+}
+
+static void readers_see_prefixes_of_two_writers_of_one_partition_bucket(void **state)
+{
+    (void)state;
+    run_all(together);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(readers_see_prefixes_while_rows_move_to_disk),
+        cmocka_unit_test(readers_see_prefixes_of_two_writers_of_one_partition_bucket),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
