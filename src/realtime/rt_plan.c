@@ -113,9 +113,7 @@ static int rt_pin(void *ctx, void **pins, int64_t *min_snapshot, pml_table *t, c
     }
     for (size_t i = 0; i < n; i++)
         PML_TRY(pin_pb(p, pbs[i], err));
-    pml_mutex__lock(&c->progress_mu);
-    *min_snapshot = c->advanced_id > c->planned_id ? c->advanced_id : c->planned_id;
-    pml_mutex__unlock(&c->progress_mu);
+    *min_snapshot = pml_rt_context__newest_id(c);
     *pins = p;
     p = NULL;
 out:

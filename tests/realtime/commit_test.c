@@ -5,7 +5,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "storage/local_fs.h"
 #include "support/faulty_fs.h"
 #include "support/rt_kit.h"
 
@@ -358,7 +357,8 @@ static void commit_of_unknown_outcome_is_committed_again_and_never_aborted(void 
     pml_error err = PML_ERROR_INIT;
     pml_rt_commit_result r;
     size_t n;
-    faulty_fs_init(&f, &pml_local_file_system);
+    const pml_file_system fast = rt_kit_fs();
+    faulty_fs_init(&f, &fast);
     rt_kit_create(&k, &f.fs, "", "");
     rt_kit_start(&k, NULL, NULL);
     rt_kit_write(&k, 5, "a");
@@ -404,7 +404,8 @@ static void commit_with_any_failing_file_operation_can_be_repeated(void **state)
             faulty_fs f;
             pml_error err = PML_ERROR_INIT;
             pml_rt_commit_result r;
-            faulty_fs_init(&f, &pml_local_file_system);
+            const pml_file_system fast = rt_kit_fs();
+            faulty_fs_init(&f, &fast);
             rt_kit_create(&k, &f.fs, "", "");
             rt_kit_start(&k, NULL, NULL);
             rt_kit_write(&k, 5, "a");
@@ -440,7 +441,8 @@ static void prepare_with_any_failing_file_operation_leaves_no_file(void **state)
         faulty_fs f;
         pml_error err = PML_ERROR_INIT;
         pml_rt_prepared *p = NULL;
-        faulty_fs_init(&f, &pml_local_file_system);
+        const pml_file_system fast = rt_kit_fs();
+        faulty_fs_init(&f, &fast);
         rt_kit_create(&k, &f.fs, "\"p\"", "");
         rt_kit_start(&k, NULL, NULL);
         rt_kit_write(&k, 10, "*");
@@ -486,7 +488,8 @@ static void commit_that_loses_races_rebases_files_and_progress(void **state)
     faulty_fs f;
     pml_error err = PML_ERROR_INIT;
     pml_rt_commit_result r;
-    faulty_fs_init(&f, &pml_local_file_system);
+    const pml_file_system fast = rt_kit_fs();
+    faulty_fs_init(&f, &fast);
     rt_kit_create(&k, &f.fs, "", "");
     rt_kit_start(&k, NULL, NULL);
     rt_kit_share(&other, &k);

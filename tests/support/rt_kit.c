@@ -10,10 +10,31 @@
 
 #include "realtime/rt_pb.h"
 #include "storage/file_io.h"
+#include "storage/local_fs.h"
 #include "storage/numbered.h"
 #include "table/commit.h"
 
 /* ---- tables ---- */
+
+static int skip_sync(void *ctx, void *file, pml_error *err)
+{
+    (void)ctx, (void)file, (void)err;
+    return PML_OK;
+}
+
+static int skip_sync_directory(void *ctx, const char *path, pml_error *err)
+{
+    (void)ctx, (void)path, (void)err;
+    return PML_OK;
+}
+
+pml_file_system rt_kit_fs(void)
+{
+    pml_file_system fs = pml_local_file_system;
+    fs.sync = skip_sync;
+    fs.sync_directory = skip_sync_directory;
+    return fs;
+}
 
 static void kit_commit_open(rt_kit *k)
 {
@@ -27,7 +48,8 @@ void rt_kit_create(rt_kit *k, const pml_file_system *fs, const char *partition_k
     pml_error err = PML_ERROR_INIT;
     memset(k, 0, sizeof *k);
     k->offset_step = 1;
-    k->t = test_env_open(fs);
+    const pml_file_system fast = rt_kit_fs();
+    k->t = test_env_open(fs == NULL ? &fast : fs);
     (void)snprintf(k->path, sizeof k->path, "%s/t", k->t->dir);
     int n = snprintf(json, sizeof json,
                      "{\"fields\":[{\"name\":\"id\",\"type\":\"BIGINT NOT NULL\"},{\"name\":\"p\",\"type\":\"STRING\"},"
@@ -43,7 +65,8 @@ void rt_kit_share(rt_kit *k, const rt_kit *other)
     pml_error err = PML_ERROR_INIT;
     memset(k, 0, sizeof *k);
     k->offset_step = 1;
-    k->t = test_env_open(NULL);
+    const pml_file_system fast = rt_kit_fs();
+    k->t = test_env_open(&fast);
     k->t->random_state += 0x5bd1e995; /* other uuids than the other environment draws */
     memcpy(k->path, other->path, sizeof k->path);
     must_ok(pml_table_open(&k->table, k->t->env, k->path, NULL, &err), &err);
