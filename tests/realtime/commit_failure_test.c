@@ -151,7 +151,7 @@ static void commit_that_loses_races_rebases_files_and_progress(void **state)
     faulty_fs_init(&f, &fast);
     rt_kit_create(&k, &f.fs, "", "");
     rt_kit_start(&k, NULL, NULL);
-    rt_kit_share(&other, &k);
+    rt_kit_share(&other, &k, NULL);
     rt_kit_write(&k, 6, "a");
     pml_rt_prepared *p = rt_kit_prepare(&k, 1);
     other.next_id = 6;

@@ -178,7 +178,7 @@ static void second_writer_of_a_partition_bucket_is_refused_at_commit(void **stat
             (void)rt_kit_cycle(&a, 1);
         }
         int64_t from = a.next_id;
-        rt_kit_share(&b, &a);
+        rt_kit_share(&b, &a, NULL);
         rt_kit_start(&b, NULL, NULL);
         b.next_id = 1000;
         rt_kit_write(&b, 5, "a");
@@ -210,7 +210,7 @@ static void second_process_of_a_partition_bucket_is_refused_at_commit(void **sta
     pid_t pid = fork();
     if (pid == 0) {
         rt_kit b;
-        rt_kit_share(&b, &a);
+        rt_kit_share(&b, &a, NULL);
         rt_kit_start(&b, NULL, NULL);
         rt_kit_write(&b, 5, "a");
         _exit(rt_kit_cycle(&b, 1) == 1 ? 0 : 1);
@@ -240,6 +240,34 @@ static void prepare_missing_before_is_a_conflict(void **state)
     rt_kit_roll_back(&k, 1);
     must_fail_with(PML_E_CONFLICT, rt_kit_try_commit(&k, &r, p, &err), &err);
     assert_non_null(strstr(err.message, "an earlier prepare is missing"));
+    pml_rt_prepared_free(p);
+    rt_kit_close(&k);
+}
+
+/* 9.5 d: one by one is the caller's choice; the flight ends with the last one. */
+static void entries_of_a_prepare_may_be_committed_one_by_one(void **state)
+{
+    (void)state;
+    rt_kit k;
+    pml_error err = PML_ERROR_INIT;
+    pml_rt_commit_result r;
+    pml_rt_prepared *second;
+    size_t n;
+    start(&k, "\"p\"");
+    rt_kit_write(&k, 4, "*");
+    pml_rt_prepared *p = rt_kit_prepare(&k, 1);
+    const pml_rt_entry *const *e = pml_rt_prepared_get(&n, p);
+    r = (pml_rt_commit_result)PML_RT_COMMIT_RESULT_INIT;
+    must_ok(pml_rt_commit(&r, k.commit, e, 1, 1, NULL, &err), &err);
+    rt_kit_must_show(&k, 0, 4);
+    must_fail_with(PML_E_BUSY, pml_rt_prepare(&second, k.w, 2, NULL, &err), &err);
+    must_fail_with(PML_E_CONFLICT, rt_kit_try_commit(&k, &r, p, &err), &err); /* half of it is committed */
+    must_fail_with(PML_E_CONFLICT, pml_rt_progress_abort(k.commit, e, 2, &err), &err);
+    rt_kit_must_show(&k, 0, 4);
+    must_ok(pml_rt_progress_abort(k.commit, e + 1, 1, &err), &err);
+    (void)rt_kit_cycle(&k, 2);
+    rt_kit_must_store(&k, 0, 4);
+    assert_int_equal(rt_kit_latest(&k), 2);
     pml_rt_prepared_free(p);
     rt_kit_close(&k);
 }
@@ -356,6 +384,7 @@ int main(void)
         cmocka_unit_test(second_writer_of_a_partition_bucket_is_refused_at_commit),
         cmocka_unit_test(second_process_of_a_partition_bucket_is_refused_at_commit),
         cmocka_unit_test(prepare_missing_before_is_a_conflict),
+        cmocka_unit_test(entries_of_a_prepare_may_be_committed_one_by_one),
         cmocka_unit_test(one_prepare_is_in_flight_at_a_time),
         cmocka_unit_test(aborted_entries_give_their_rows_back),
         cmocka_unit_test(committed_entries_cannot_be_aborted),

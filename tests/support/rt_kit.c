@@ -60,14 +60,14 @@ void rt_kit_create(rt_kit *k, const pml_file_system *fs, const char *partition_k
     kit_commit_open(k);
 }
 
-void rt_kit_share(rt_kit *k, const rt_kit *other)
+void rt_kit_share(rt_kit *k, rt_kit *other, const pml_file_system *fs)
 {
     pml_error err = PML_ERROR_INIT;
     memset(k, 0, sizeof *k);
     k->offset_step = 1;
     const pml_file_system fast = rt_kit_fs();
-    k->t = test_env_open(&fast);
-    k->t->random_state += 0x5bd1e995; /* other uuids than the other environment draws */
+    k->t = test_env_open(fs == NULL ? &fast : fs);
+    k->t->random_state = test_random(other->t); /* other uuids than the other environment draws */
     memcpy(k->path, other->path, sizeof k->path);
     must_ok(pml_table_open(&k->table, k->t->env, k->path, NULL, &err), &err);
     kit_commit_open(k);

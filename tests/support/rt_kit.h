@@ -43,7 +43,7 @@ pml_file_system rt_kit_fs(void);
 /* fs NULL: that one. partition_keys: "" or "\"p\""; options: further JSON members, e.g. "\"bucket\":\"2\",\"bucket-key\":\"id\"". */
 void rt_kit_create(rt_kit *k, const pml_file_system *fs, const char *partition_keys, const char *options);
 /* A second handle on the table of another kit, in an environment of its own. */
-void rt_kit_share(rt_kit *k, const rt_kit *other);
+void rt_kit_share(rt_kit *k, rt_kit *other, const pml_file_system *fs);
 /* Opens a context (store NULL: memory; option NULL: none, else key and value) and a writer. */
 void rt_kit_start(rt_kit *k, const pml_rt_plugin *store, const char *const option[2]);
 /* Aborts the writer and closes the context. */
