@@ -226,6 +226,42 @@ static void truncate_of_a_partition_resets_only_its_partition_bucket(void **stat
     rt_kit_close(&k);
 }
 
+/* 9: another implementation that knows the protocol, but no lineages, removed the entry or lowered its offset */
+static void entry_removed_or_lowered_by_others_ends_the_history(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "{\"version\":1,\"offsets\":[]}",
+        "{\"version\":1,\"offsets\":[{\"partition\":{\"p\":\"a\"},\"bucket\":0,\"offset\":2}]}",
+    };
+    for (int i = 0; i < 2; i++) {
+        rt_kit k;
+        pml_error err = PML_ERROR_INIT;
+        pml_plan *p;
+        start(&k, "\"p\"", NULL);
+        k.next_id = 100;
+        rt_kit_write(&k, 5, "a");
+        int64_t id = rt_kit_cycle(&k, 1);
+        if (i == 1)
+            must_ok(pml_rt_advance(k.ctx, id, &err), &err);
+        rt_kit_write(&k, 5, "a");
+        k.next_id = 0;
+        rt_kit_write(&k, 5, "b"); /* never committed: absence means nothing */
+        k.foreign_progress = texts[i];
+        id = rt_kit_foreign(&k, PML_COMMIT_OVERWRITE, true, NULL);
+        if (i == 0)
+            rt_kit_must_show(&k, 0, 5); /* by a commit of our own that nobody advanced */
+        else
+            must_fail_with(PML_E_PROGRESS_GAP, rt_kit_try_plan(&p, &k, k.ctx, -1, &err), &err);
+        must_ok(pml_rt_advance(k.ctx, id, &err), &err);
+        must_fail_with(PML_E_RECREATE, rt_kit_try_write(&k, 1, "a", NULL, NULL, &err), &err);
+        rt_kit_must_show(&k, 0, 5);
+        rt_kit_write(&k, 5, "b");
+        rt_kit_must_show(&k, 0, 10);
+        rt_kit_close(&k);
+    }
+}
+
 /* 10: an external compaction changes no progress */
 static void compaction_by_others_resets_nothing(void **state)
 {
@@ -381,6 +417,7 @@ int main(void)
         cmocka_unit_test(advance_to_no_snapshot_is_an_error),
         cmocka_unit_test(rollback_is_noticed_by_advance_and_ends_writes),
         cmocka_unit_test(truncate_of_a_partition_resets_only_its_partition_bucket),
+        cmocka_unit_test(entry_removed_or_lowered_by_others_ends_the_history),
         cmocka_unit_test(compaction_by_others_resets_nothing),
         cmocka_unit_test(advance_leaves_pinned_plans_and_streams_alone),
         cmocka_unit_test(advance_overtaken_by_a_newer_one_resets_nothing),

@@ -414,6 +414,20 @@ static size_t choose_files(rt_kit *k, pml_manifest_entries *live, pml_arena *are
     return n;
 }
 
+/* Writes k->foreign_progress as a file; its path, in the arena, is what the property says. */
+static void name_progress(rt_kit *k, pml_snapshot *s, pml_arena *arena)
+{
+    pml_error err = PML_ERROR_INIT;
+    char path[600];
+    pml_option *property = pml_arena__alloc(arena, sizeof *property);
+    assert_non_null(property);
+    (void)snprintf(path, sizeof path, "%s/metadata/00000000-0000-4000-8000-%012lld.offsets", k->path, (long long)s->id);
+    must_ok(pml_file__write_new(k->t->env, path, k->foreign_progress, strlen(k->foreign_progress), 0, &err), &err);
+    *property = (pml_option){"realtime.offsets", pml_arena__strdup(arena, path)};
+    s->properties = property;
+    s->n_properties = 1;
+}
+
 int64_t rt_kit_foreign(rt_kit *k, pml_commit_kind kind, bool remove, const char *partition)
 {
     pml_error err = PML_ERROR_INIT;
@@ -455,6 +469,8 @@ int64_t rt_kit_foreign(rt_kit *k, pml_commit_kind kind, bool remove, const char 
     s.delta_record_count = rows;
     s.total_record_count += rows;
     s.n_properties = 0;
+    if (k->foreign_progress != NULL)
+        name_progress(k, &s, &arena);
     pml_buf__init(&text, k->t->env, PML_SNAPSHOT_FILE_MAX);
     must_ok(pml_snapshot__write(&text, &s), &err);
     char *path = pml_path__snapshot(k->t->env, k->table->branch_root, s.id);
