@@ -360,6 +360,11 @@ static int check_abortable(rt_commit *k, pml_error *err)
 {
     pml_effective *eff = NULL;
     int rc;
+    /* Even when a later snapshot removed the rows again: the older ones name these files. */
+    for (size_t i = 0; i < k->n; i++)
+        if (atomic_load(&k->entries[i]->resolved) != 0)
+            return pml_error__at(err, PML_E_CONFLICT, PML_PLACE_PB, k->entries[i]->pb->name,
+                                 "the entry of %s was committed: it cannot be aborted", k->entries[i]->pb->name);
     for (size_t i = 0; i < k->n; i++)
         if (atomic_load(&k->entries[i]->unknown) != 0)
             return pml_error__at(err, PML_E_CONFLICT, PML_PLACE_PB, k->entries[i]->pb->name,
