@@ -225,12 +225,29 @@ static void op_read(rt_model *m)
         model_check_metrics(m);
 }
 
+/* What follows it: plans, a commit that must be refused if it touches the same partition-bucket, and a new life. */
+static void op_other(rt_model *m)
+{
+    int64_t before = m->latest;
+    model_other_writer(m);
+    if (m->failed || m->latest == before)
+        return;
+    model_check_offsets(m, m->latest);
+    if (!m->failed && model_chance(m, 50))
+        model_read_all(m, model_chance(m, 20));
+    if (!m->failed)
+        model_commit(m);
+    if (!m->failed)
+        model_kill(m, model_chance(m, 30));
+}
+
 static const operation operations[] = {
     {260, op_write},     {4, op_huge},          {25, model_write_invalid}, {30, model_seal},      {40, model_prepare},
     {55, model_commit},  {15, model_commit_again}, {10, model_abort},      {30, op_advance},      {70, model_plan_new},
     {30, model_plan_count}, {40, model_stream_open}, {80, op_step},        {20, op_drop},         {30, op_read},
     {14, op_foreign},    {8, expire},           {8, set_hint},             {4, roll_back},        {8, op_kill},
-    {6, model_reopen_writer}, {10, op_clock},   {20, op_offsets}};
+    {6, model_reopen_writer}, {10, op_clock},   {20, op_offsets},
+    {5, op_other}};
 
 static void step(rt_model *m)
 {

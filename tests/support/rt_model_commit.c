@@ -34,6 +34,8 @@ static outcome evaluate(const rt_model *m, const call *c)
             o.lost = true;
         else if (mark.state == MARK_KNOWN && mark.lineage != m->live[e->pb].lineage)
             o.conflict = true;
+        else if (e->end <= end && mark.theirs)
+            o.conflict = true;
         else if (e->end <= end)
             covered = true;
         else if (e->begin == end)
@@ -76,7 +78,7 @@ static void snapshot_of(rt_model *m, const call *c)
         const live_pb *l = &m->live[e->pb];
         if (!c->selected[i])
             continue;
-        s->marks[e->pb] = (model_mark){MARK_KNOWN, e->end, l->lineage, 0};
+        s->marks[e->pb] = (model_mark){MARK_KNOWN, e->end, l->lineage, false, 0};
         for (size_t k = 0; k < l->offsets.n; k++)
             if (l->offsets.v[k] >= e->begin && l->offsets.v[k] < e->end)
                 ids_add(&s->disk[e->pb], l->ids.v[k]);

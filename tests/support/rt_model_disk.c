@@ -43,7 +43,7 @@ model_mark model_effective(const rt_model *m, int64_t snapshot, int pb)
         mark.state = MARK_LOST;
         return mark;
     }
-    return (model_mark){MARK_KNOWN, 0, mix(mark.lineage, m->snapshots[by].nonce), by};
+    return (model_mark){MARK_KNOWN, 0, mix(mark.lineage, m->snapshots[by].nonce), false, by};
 }
 
 model_snapshot *model_push_snapshot(rt_model *m)

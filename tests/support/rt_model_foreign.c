@@ -318,3 +318,121 @@ void model_skip_progress(rt_model *m)
     pml_arena__clear(&arena);
     pml_env__free(env, path);
 }
+
+/* ---- another process ---- */
+
+static int64_t still_wall(void *ctx)
+{
+    return atomic_load(&((test_env *)ctx)->wall_ms);
+}
+
+static int64_t still_mono(void *ctx)
+{
+    return atomic_load(&((test_env *)ctx)->mono_ns);
+}
+
+static void no_sleep(void *ctx, int64_t ms)
+{
+    (void)ctx, (void)ms;
+}
+
+static void no_log(void *ctx, int level, const char *component, const char *message)
+{
+    (void)ctx, (void)level, (void)component, (void)message;
+}
+
+typedef struct other {
+    pml_env *env;
+    pml_table *table;
+    pml_rt_context *ctx;
+    pml_rt_writer *writer;
+    pml_commit *commit;
+    pml_rt_prepared *prepared;
+} other;
+
+static bool other_open(rt_model *m, other *o)
+{
+    const pml_clock clock = {m->t, still_wall, still_mono, no_sleep};
+    const pml_logger logger = {NULL, no_log};
+    pml_env_options options = PML_ENV_OPTIONS_INIT;
+    pml_error err = PML_ERROR_INIT;
+    options.file_system = &m->faulty.fs;
+    options.clock = &clock;
+    options.logger = &logger;
+    return ok(m, pml_env_new(&o->env, &options, &err), &err) && ok(m, pml_table_open(&o->table, o->env, MODEL_TABLE, NULL, &err), &err) &&
+           ok(m, pml_rt_context_open(&o->ctx, o->env, NULL, &err), &err) &&
+           ok(m, pml_rt_writer_open(&o->writer, o->table, o->ctx, NULL, &err), &err) &&
+           ok(m, pml_commit_open(&o->commit, o->table, "other", &err), &err);
+}
+
+static void other_close(other *o)
+{
+    pml_rt_prepared_free(o->prepared);
+    pml_rt_writer_abort(o->writer);
+    pml_commit_close(o->commit);
+    pml_rt_context_close(o->ctx);
+    pml_table_release(o->table);
+    pml_env_release(o->env);
+}
+
+static bool other_write(rt_model *m, other *o, int pb, int64_t n, const int64_t *ids, int64_t first)
+{
+    const char *text = rt_partition_text(pb / m->n_buckets);
+    int parts[8];
+    pml_rt_pb key = PML_RT_PB_INIT;
+    pml_rt_write_options options = PML_RT_WRITE_OPTIONS_INIT;
+    pml_rt_commit_result r = PML_RT_COMMIT_RESULT_INIT;
+    pml_error err = PML_ERROR_INIT;
+    struct ArrowArray a;
+    struct ArrowSchema s;
+    size_t entries = 0;
+    for (int64_t i = 0; i < n; i++)
+        parts[i] = pb / m->n_buckets;
+    key.n_partition = m->shape.partitioned ? 1 : 0;
+    key.partition = &text;
+    key.bucket = pb % m->n_buckets;
+    options.pb = &key;
+    options.first_offset = m->shape.external ? first : -1;
+    rt_rows_make(&a, &s, &m->shape, n, ids, parts, NULL);
+    bool fine = ok(m, pml_rt_write(NULL, o->writer, &a, &s, &options, &err), &err) &&
+                ok(m, pml_rt_prepare(&o->prepared, o->writer, 1000 + m->latest, NULL, &err), &err);
+    if (fine) {
+        const pml_rt_entry *const *e = pml_rt_prepared_get(&entries, o->prepared);
+        fine = ok(m, pml_rt_commit(&r, o->commit, e, entries, 1000 + m->latest, NULL, &err), &err);
+    }
+    if (a.release != NULL)
+        a.release(&a);
+    s.release(&s);
+    return fine;
+}
+
+void model_other_writer(rt_model *m)
+{
+    other o = {0};
+    int pb = (int)model_below(m, m->n_pbs);
+    int64_t ids[4], n = 1 + model_below(m, 4);
+    model_mark marks[MODEL_PBS];
+    for (int i = 0; i < m->n_pbs; i++) {
+        marks[i] = model_effective(m, m->latest, i);
+        if (marks[i].reset > 0 && marks[i].state == MARK_KNOWN && marks[i].reset < m->earliest && i != pb)
+            marks[i] = (model_mark){0};
+    }
+    int64_t first = marks[pb].state == MARK_KNOWN ? marks[pb].end : 0;
+    if (marks[pb].state == MARK_LOST || m->unknown || (m->latest >= 1 && model_anchor(m, m->latest) < m->earliest))
+        return;
+    for (int64_t i = 0; i < n; i++)
+        ids[i] = model_new_row(m, pb);
+    m->unordered[pb] = true;
+    if (other_open(m, &o) && other_write(m, &o, pb, n, ids, first)) {
+        model_snapshot *s = model_push_snapshot(m);
+        if (s != NULL) {
+            s->has_property = true;
+            memcpy(s->marks, marks, sizeof s->marks);
+            s->marks[pb] = (model_mark){MARK_KNOWN, first + n, marks[pb].state == MARK_KNOWN ? marks[pb].lineage : ++m->nonce, true, 0};
+            for (int64_t i = 0; i < n; i++)
+                ids_add(&s->disk[pb], ids[i]);
+        }
+    }
+    other_close(&o);
+    model_log(m, "another live writer commits [%lld, %lld) of pb %d", (long long)first, (long long)(first + n), pb);
+}

@@ -83,14 +83,18 @@ static void compare(rt_model *m, const rt_ids *got, const rt_ids *expected, int6
 
 /* ---- streams ---- */
 
-/* Takes one batch. Returns false at the end or after a failure. */
-static bool take_batch(rt_model *m, struct ArrowArrayStream *stream, const char *columns, rt_ids *got)
+/* Takes one batch. Returns false at the end or after a failure; *broken: by an armed fault, the stream is of no use any more. */
+static bool take_batch(rt_model *m, struct ArrowArrayStream *stream, const char *columns, rt_ids *got, bool *broken)
 {
+    bool armed = model_chance(m, 5) && model_arm(m);
     int64_t *ids, n;
     int *parts;
     char wrong[160];
     pml_error err = PML_ERROR_INIT;
-    if (!model_expect(m, PML_OK, rt_rows_next(stream, columns, &ids, &parts, &n, wrong, &err), &err, "get_next"))
+    int rc = rt_rows_next(stream, columns, &ids, &parts, &n, wrong, &err);
+    model_disarm(m);
+    *broken = armed && model_is_fault(rc);
+    if (*broken || !model_expect(m, PML_OK, rc, &err, "get_next"))
         return false;
     if (wrong[0] != '\0')
         model_fail(m, "%s", wrong);
@@ -135,13 +139,19 @@ static model_plan *some_plan(rt_model *m)
     return NULL;
 }
 
-static void open_stream(rt_model *m, struct ArrowArrayStream *out, model_plan *p, int64_t split)
+/* False: by an armed fault, or the model has failed. */
+static bool open_stream(rt_model *m, struct ArrowArrayStream *out, model_plan *p, int64_t split)
 {
     pml_read_options o = PML_READ_OPTIONS_INIT;
     pml_error err = PML_ERROR_INIT;
     o.batch_rows = model_chance(m, 50) ? 0 : 1 + model_below(m, 5);
     o.split = split;
-    (void)model_expect(m, PML_OK, pml_read_open(out, p->plan, &o, &err), &err, "read_open");
+    bool armed = model_chance(m, 10) && model_arm(m);
+    int rc = pml_read_open(out, p->plan, &o, &err);
+    model_disarm(m);
+    if (armed && model_is_fault(rc))
+        return false;
+    return model_expect(m, PML_OK, rc, &err, "read_open");
 }
 
 void model_stream_open(rt_model *m)
@@ -153,7 +163,8 @@ void model_stream_open(rt_model *m)
             s = &m->streams[i];
     if (p == NULL || s == NULL)
         return;
-    open_stream(m, &s->stream, p, -1);
+    if (!open_stream(m, &s->stream, p, -1))
+        return;
     ids_copy(&s->expected, &p->expected);
     memcpy(s->columns, p->columns, sizeof s->columns);
     s->limit = p->limit;
@@ -164,14 +175,18 @@ void model_stream_step(rt_model *m, bool to_end)
 {
     int at = (int)model_below(m, MODEL_STREAMS), batches = to_end ? 1 << 20 : 1 + (int)model_below(m, 3);
     model_stream *s = &m->streams[at];
-    bool more = true;
+    bool more = true, broken = false;
     if (s->stream.release == NULL)
         return;
     for (int i = 0; i < batches && more; i++)
-        more = take_batch(m, &s->stream, s->columns, &s->got);
-    model_log(m, "read a stream: %zu of %zu rows", s->got.n, s->expected.n);
+        more = take_batch(m, &s->stream, s->columns, &s->got, &broken);
+    model_log(m, "read a stream: %zu of %zu rows%s", s->got.n, s->expected.n, broken ? ", then a fault" : "");
     if (more || m->failed)
         return;
+    if (broken) {
+        stream_end(s);
+        return;
+    }
     compare(m, &s->got, &s->expected, s->limit, "a stream");
     check_order(m, &s->got);
     stream_end(s);
@@ -191,14 +206,18 @@ static void read_plan(rt_model *m, model_plan *p, bool by_split, const char *wha
     struct ArrowArrayStream stream = {0};
     rt_ids got = {0};
     int64_t n = by_split ? (int64_t)pml_plan_split_count(p->plan) : 1;
-    for (int64_t i = 0; i < n && !m->failed; i++) {
-        open_stream(m, &stream, p, by_split ? i : -1);
-        while (!m->failed && take_batch(m, &stream, p->columns, &got)) {
+    bool broken = false;
+    for (int64_t i = 0; i < n && !m->failed && !broken; i++) {
+        if (!open_stream(m, &stream, p, by_split ? i : -1)) {
+            broken = true;
+            break;
+        }
+        while (!m->failed && take_batch(m, &stream, p->columns, &got, &broken)) {
         }
         if (stream.release != NULL)
             stream.release(&stream);
     }
-    if (!m->failed && !(by_split && p->limit >= 0))
+    if (!m->failed && !broken && !(by_split && p->limit >= 0))
         compare(m, &got, &p->expected, p->limit, what);
     if (!m->failed)
         check_order(m, &got);

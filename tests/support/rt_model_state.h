@@ -31,6 +31,7 @@ typedef struct model_mark {
     mark_state state;
     int64_t end;
     uint64_t lineage;
+    bool theirs;   /* another live writer moved it last */
     int64_t reset; /* id of the snapshot that reset it, 0: none. The next commit drops the mark once that one has expired */
 } model_mark;
 
@@ -157,6 +158,8 @@ typedef enum foreign_kind {
 } foreign_kind;
 void model_foreign(rt_model *m, foreign_kind kind);
 void model_skip_progress(rt_model *m);
+/* Another process writes and commits live rows to one partition-bucket (test 81); afterwards this life has to end. */
+void model_other_writer(rt_model *m);
 
 /* ---- rt_model_read.c ---- */
 void model_plan_new(rt_model *m);

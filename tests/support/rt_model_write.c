@@ -143,8 +143,11 @@ static void send(rt_model *m, batch *b)
         refused_at_open = refused_at_open || (!m->live[b->pbs[i]].open && m->opened[b->pbs[i]].state == MARK_LOST);
         code = code == PML_OK ? code_of(m, b->pbs[i]) : code;
     }
-    for (int64_t i = 0; i < b->n && !refused_at_open; i++)
+    bool fresh = false;
+    for (int64_t i = 0; i < b->n && !refused_at_open; i++) {
+        fresh = fresh || !m->live[b->pbs[i]].open;
         open_pb(m, b->pbs[i]);
+    }
     bool several = false;
     for (int64_t i = 0; i < b->n; i++)
         several = several || (code_of(m, b->pbs[i]) != PML_OK && code_of(m, b->pbs[i]) != code);
@@ -152,7 +155,18 @@ static void send(rt_model *m, batch *b)
         code = PML_E_PROGRESS_LOST;
         several = false;
     }
+    bool armed = m->o->faults && model_chance(m, 10);
+    if (armed)
+        test_env_fail_at(m->t, 1 + model_below(m, 80));
     int rc = pml_rt_write(&r, m->writer, &a, &s, &o, &err);
+    model_disarm(m);
+    if (armed && rc != PML_OK && (rc == PML_E_NOMEM || rc == PML_E_RECREATE)) {
+        code = rc;
+        if (rc == PML_E_RECREATE || fresh)
+            m->ended = true; /* what is open now is not told */
+        if (rc == PML_E_NOMEM && (r.n_pbs == 0) != ((err.flags & PML_ERRF_NO_EFFECT) != 0))
+            model_fail(m, "a write without memory applied %zu slices, its flags are %u", r.n_pbs, err.flags);
+    }
     if (!(several && (rc == PML_E_RECREATE || rc == PML_E_PROGRESS_LOST)))
         (void)model_expect(m, code, rc, &err, "write");
     if (!m->failed && (rc == PML_OK) != (a.release == NULL))
