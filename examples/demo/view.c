@@ -91,7 +91,8 @@ static void put_freshness(view *v, const char *what, const latency *l)
     if (latency_count(l) == 0)
         put_line(v, "  %-26s -", what);
     else
-        put_line(v, "  %-26s p50 %7.2f ms   p99 %7.2f ms", what, latency_percentile(l, 0.5), latency_percentile(l, 0.99));
+        put_line(v, "  %-26s p50 %7.2f ms   p99 %7.2f ms", what, latency_percentile(l, 0.5),
+                 latency_percentile(l, 0.99));
 }
 
 static int64_t rows_written(const life *l)
