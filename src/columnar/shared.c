@@ -64,6 +64,14 @@ const struct ArrowArray *pml_shared__array(const pml_shared *s)
     return &s->array;
 }
 
+void pml_shared__dissolve(struct ArrowArray *out, pml_shared *s)
+{
+    assert(atomic_load(&s->refs) == 1);
+    *out = s->array;
+    s->array.release = NULL;
+    pml_shared__release(s);
+}
+
 /* The whole of a node and of everything below it, over the same buffers. */
 static int view_node(struct ArrowArray *out, pml_shared *s, const struct ArrowArray *in, pml_error *err)
 {

@@ -18,6 +18,7 @@ typedef struct parquet_reader {
     bool as_is;                     /* the two agree */
     int64_t rows_left, batch_rows;  /* without a stream: rows to make up */
     pml_arena arena;
+    const char *path;
     const pml_field *fields; /* copies in the arena */
     size_t n_fields;
 } parquet_reader;
@@ -184,7 +185,10 @@ static int choose_groups(int32_t **groups, size_t *n, parquet_reader *r, const s
         if (!may)
             continue;
         (*groups)[(*n)++] = g;
-        r->rows_left += r->bridge->parquet_row_group_rows(r->file, g);
+        int64_t rows = r->bridge->parquet_row_group_rows(r->file, g);
+        if (rows < 0 || __builtin_add_overflow(r->rows_left, rows, &r->rows_left))
+            return pml_error__at(err, PML_E_CORRUPT, PML_PLACE_DATA_FILE, r->path, "%s is damaged: row group %d has %lld rows", r->path, g,
+                                 (long long)rows);
     }
     return PML_OK;
 }
@@ -298,7 +302,8 @@ int pml_parquet__open(struct ArrowArrayStream *out, pml_env *env, const char *pa
     r->env = env;
     r->batch_rows = q->batch_rows > 0 ? q->batch_rows : PML_PARQUET_BATCH_ROWS;
     pml_arena__init(&r->arena, env);
-    if (copy_fields(r, q) != PML_OK) {
+    r->path = pml_arena__strdup(&r->arena, path);
+    if (r->path == NULL || copy_fields(r, q) != PML_OK) {
         rc = pml_error__no_memory(err);
         goto out;
     }

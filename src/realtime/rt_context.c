@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "realtime/rt_registry.h"
+#include "stores/memory.h"
 
 /* ---- life ---- */
 
@@ -119,10 +120,16 @@ void pml_rt_context_close(pml_rt_context *c)
 
 /* ---- checks ---- */
 
-int pml_rt_context__check(pml_rt_context *c, pml_error *err)
+int pml_rt_context__check_process(const pml_rt_context *c, pml_error *err)
 {
     if (c->pid != getpid())
         return pml_error__set(err, PML_E_STATE, "a real-time context cannot be used in a forked child: open a new one there");
+    return PML_OK;
+}
+
+int pml_rt_context__check(pml_rt_context *c, pml_error *err)
+{
+    PML_RETURN_IF(pml_rt_context__check_process(c, err));
     if (atomic_load(&c->poisoned))
         return pml_error__set(err, PML_E_RECREATE,
                               "the real-time context must be made anew, with its writer, and the source replayed from the committed "
@@ -183,6 +190,14 @@ static int bind_options(pml_rt_context *c, pml_table *t, pml_error *err)
     return PML_OK;
 }
 
+static bool has_option(const pml_rt_context *c, const char *key)
+{
+    for (size_t i = 0; i < c->n_all_options; i++)
+        if (strcmp(c->all_options[i].key, key) == 0)
+            return true;
+    return false;
+}
+
 static int bind_locked(pml_rt_context *c, pml_table *t, pml_error *err)
 {
     const pml_rt_plugin *plugin = c->plugin;
@@ -191,6 +206,8 @@ static int bind_locked(pml_rt_context *c, pml_table *t, pml_error *err)
     const pml_rt_layout *layout = pml_rt_host__layout(c->host, t->schema->id);
     c->transport = layout->fields;
     c->n_transport = layout->n_fields;
+    if (plugin != NULL && plugin != pml_memory_store_plugin() && !has_option(c, "realtime.verify.order"))
+        c->options.rt_verify_order = true; /* the default for stores of others; the option realtime.store does not know of this one */
     if (plugin == NULL)
         PML_RETURN_IF(pml_rt_plugin__find(&plugin, c->env, c->options.rt_store, err));
     if ((plugin->caps & PML_RT_CAP_MODE_APPEND) == 0)
@@ -241,6 +258,7 @@ int pml_rt_context_metrics(pml_rt_metrics *out, pml_rt_context *c, pml_error *er
     if (out->struct_size != sizeof *out)
         return pml_error__set(err, PML_E_INVAL, "pml_rt_metrics.struct_size is %zu, this library knows %zu", out->struct_size,
                               sizeof *out);
+    PML_RETURN_IF(pml_rt_context__check_process(c, err));
     PML_RETURN_IF(pml_rt_pb__list(&pbs, &n, c, err));
     *out = (pml_rt_metrics)PML_RT_METRICS_INIT;
     for (size_t i = 0; i < n; i++) {

@@ -126,6 +126,7 @@ struct pml_rt_context {
 
 void pml_rt_context__acquire(pml_rt_context *c);
 void pml_rt_context__release(pml_rt_context *c); /* of references that are not callers' handles */
+int pml_rt_context__check_process(const pml_rt_context *c, pml_error *err);
 /* Every entry point: same process, not poisoned; open unless `closing` is fine. */
 int pml_rt_context__check(pml_rt_context *c, pml_error *err);
 /* Binds the context to the table at first use; another table, or a table that does not allow real-time: an error by name. */

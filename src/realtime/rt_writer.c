@@ -186,6 +186,18 @@ int pml_rt_writer_close(pml_rt_writer *w, pml_error *err)
     return PML_OK;
 }
 
+/* Plans leave the memory of such a PB out; entries of its prepares may still be committed. */
+static void drop_uncovered(pml_rt_context *c, rt_pb *pb)
+{
+    int active = RT_PB_ACTIVE;
+    int64_t rows = uncovered_rows(pb);
+    if (rows == 0)
+        return;
+    atomic_store(&c->dropped_rows, true);
+    (void)atomic_compare_exchange_strong(&pb->state, &active, RT_PB_RESET_REQUIRED);
+    (void)atomic_fetch_sub(&c->uncommitted_rows, rows);
+}
+
 void pml_rt_writer_abort(pml_rt_writer *w)
 {
     rt_pb **pbs;
@@ -194,12 +206,10 @@ void pml_rt_writer_abort(pml_rt_writer *w)
         return;
     if (pml_rt_pb__list(&pbs, &n, w->ctx, NULL) == PML_OK) {
         for (size_t i = 0; i < n; i++)
-            if (uncovered_rows(pbs[i]) > 0) {
-                /* Plans leave the memory of such a PB out; prepared and committed rows are not touched. */
-                atomic_store(&pbs[i]->state, RT_PB_RESET_REQUIRED);
-                atomic_store(&w->ctx->dropped_rows, true);
-            }
+            drop_uncovered(w->ctx, pbs[i]);
         pml_rt_pb__release_list(w->env, pbs, n);
+    } else {
+        atomic_store(&w->ctx->dropped_rows, true); /* nobody knows: no writer may go on from here */
     }
     writer_free(w);
 }

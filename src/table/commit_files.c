@@ -146,8 +146,11 @@ static int describe(pml_manifest_meta *m, pml_arena *arena, pml_commit_files *f,
         widen(&m->min_level, &m->max_level, file->level);
         all_row_ids = all_row_ids && file->first_row_id.present;
         if (file->first_row_id.present) {
+            int64_t last;
+            if (__builtin_add_overflow(file->first_row_id.v, file->row_count - 1, &last))
+                last = INT64_MAX;
             widen(&m->min_row_id, &m->max_row_id, file->first_row_id.v);
-            widen(&m->min_row_id, &m->max_row_id, file->first_row_id.v + file->row_count - 1);
+            widen(&m->min_row_id, &m->max_row_id, last);
         }
     }
     if (!all_row_ids)
@@ -193,7 +196,8 @@ static int delta_entries(pml_manifest_entry **out, size_t *n, pml_commit_files *
         const pml_new_files *from = d->files[i];
         for (size_t j = 0; j < from->n; j++) {
             v[at++] = (pml_manifest_entry){PML_ENTRY_ADD, from->partition, from->bucket, from->total_buckets, from->files[j]};
-            f->delta_rows += from->files[j].row_count;
+            if (__builtin_add_overflow(f->delta_rows, from->files[j].row_count, &f->delta_rows))
+                return pml_error__set(err, PML_E_OVERFLOW, "the rows of one commit to %s pass 2^63", f->table->path);
         }
     }
     *out = v;

@@ -67,8 +67,12 @@ static int rows_stream(struct ArrowArrayStream *out, rows *r, pml_error *err)
     struct ArrowArray batch = {0};
     int rc = r->rc;
     struct ArrowArray *arrays = pml_env__calloc(r->env, r->n_fields, sizeof *arrays);
-    if (arrays == NULL || rc != PML_OK) {
+    if (arrays == NULL || rc == PML_E_NOMEM) {
         rc = pml_error__no_memory(err);
+        goto out;
+    }
+    if (rc != PML_OK) {
+        rc = pml_error__set(err, rc, "a value of the metadata does not fit its column");
         goto out;
     }
     for (size_t i = 0; i < r->n_fields; i++)
@@ -108,17 +112,17 @@ int pml_table_snapshots(struct ArrowArrayStream *out, pml_table *t, pml_error *e
         COLUMN("total_record_count", PML_TYPE_BIGINT), COLUMN("delta_record_count", PML_TYPE_BIGINT),
         COLUMN("watermark", PML_TYPE_BIGINT),          COLUMN("progress", PML_TYPE_VARCHAR)};
     rows r;
-    int64_t first, last;
+    int64_t *ids = NULL;
+    size_t n = 0;
     int rc;
     memset(out, 0, sizeof *out);
     PML_TRY(rows_init(&r, t->env, fields, sizeof fields / sizeof fields[0], err));
-    PML_TRY(pml_table__earliest_snapshot(&first, t, err));
-    PML_TRY(pml_table__latest_snapshot(&last, t, false, err));
-    for (int64_t id = first; id >= 1 && id <= last; id++) {
+    PML_TRY(pml_table__list_snapshots(&ids, &n, t, err)); /* ids may have gaps of any size */
+    for (size_t i = 0; i < n; i++) {
         pml_arena arena;
         pml_snapshot s;
         pml_arena__init(&arena, t->env);
-        rc = pml_table__load_snapshot(&s, &arena, t, id, err);
+        rc = pml_table__load_snapshot(&s, &arena, t, ids[i], err);
         if (rc == PML_OK)
             snapshot_row(&r, &s);
         pml_arena__clear(&arena);
@@ -127,6 +131,7 @@ int pml_table_snapshots(struct ArrowArrayStream *out, pml_table *t, pml_error *e
     }
     rc = rows_stream(out, &r, err);
 out:
+    pml_env__free(t->env, ids);
     rows_clear(&r);
     return rc;
 }

@@ -96,9 +96,10 @@ int pml_manifest_merge__run(pml_manifest_list *out, pml_arena *arena, pml_commit
     if (out->v == NULL)
         return pml_error__no_memory(err);
     for (size_t i = 0; i < in->n; i++) {
-        size += in->v[i].size_bytes;
-        if (size < o->manifest_target_size)
+        if (in->v[i].size_bytes < o->manifest_target_size - size) {
+            size += in->v[i].size_bytes;
             continue;
+        }
         PML_RETURN_IF(merge_batch(out, arena, f, in->v + from, i + 1 - from, err));
         from = i + 1;
         size = 0;

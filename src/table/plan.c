@@ -301,8 +301,7 @@ int pml_plan_split_get(pml_split_info *out, const pml_plan *p, size_t i, pml_err
     const pml_split *s = &p->splits[i];
     *out = (pml_split_info)PML_SPLIT_INFO_INIT;
     out->files = (int64_t)s->n_files;
-    for (size_t j = 0; j < s->n_files; j++)
-        out->rows_on_disk += s->files[j].row_count;
+    out->rows_on_disk = pml_split__rows_on_disk(s);
     out->rows_in_memory = s->memory_rows;
     out->bucket = s->bucket;
     out->partition = s->partition_path;

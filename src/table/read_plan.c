@@ -136,11 +136,13 @@ int pml_plan_count(int64_t *rows, pml_plan *plan, pml_error *err)
                            .splits = plan->splits, .memory = plan->memory, .pins = plan->pins};
         return count_by_reading(rows, &narrow, err);
     }
-    for (size_t i = 0; i < plan->n_splits; i++) {
-        for (size_t j = 0; j < plan->splits[i].n_files; j++)
-            *rows += plan->splits[i].files[j].row_count;
-        *rows += plan->splits[i].memory_rows;
-    }
+    for (size_t i = 0; i < plan->n_splits; i++)
+        if (__builtin_add_overflow(*rows, pml_split__rows_on_disk(&plan->splits[i]), rows) ||
+            __builtin_add_overflow(*rows, plan->splits[i].memory_rows, rows)) {
+            *rows = 0;
+            return pml_error__at(err, PML_E_CORRUPT, PML_PLACE_SNAPSHOT, plan->table->path,
+                                 "the row counts of snapshot %lld of %s pass 2^63", (long long)plan->snapshot_id, plan->table->path);
+        }
     if (plan->limit >= 0 && *rows > plan->limit)
         *rows = plan->limit;
     return PML_OK;

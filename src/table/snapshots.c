@@ -42,6 +42,17 @@ int pml_table__earliest_snapshot(int64_t *id, pml_table *t, pml_error *err)
     return rc;
 }
 
+int pml_table__list_snapshots(int64_t **ids, size_t *n, pml_table *t, pml_error *err)
+{
+    char *dir;
+    *ids = NULL;
+    *n = 0;
+    PML_RETURN_IF(snapshot_dir(&dir, t, err));
+    int rc = pml_file__list_ids(ids, n, t->env, dir, "snapshot-", err);
+    pml_env__free(t->env, dir);
+    return rc;
+}
+
 static int snapshot_try(pml_snapshot *out, pml_arena *arena, pml_table *t, const char *path, pml_error *err)
 {
     uint8_t *data = NULL;

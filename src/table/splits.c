@@ -167,7 +167,7 @@ static int pack_group(pml_plan *p, size_t *cap, const group *g, pml_error *err)
     int64_t weight = 0;
     for (size_t i = 0; i < g->n; i++) {
         int64_t w = files[i].file->size_bytes > o->split_open_cost ? files[i].file->size_bytes : o->split_open_cost;
-        if (i > from && weight + w > o->split_target_size) {
+        if (i > from && w > o->split_target_size - weight) { /* sizes come from files: no sum that may overflow */
             PML_TRY(split_add(p, cap, g, shown, files + from, i - from, err));
             from = i;
             weight = 0;
@@ -186,6 +186,15 @@ out:
     pml_env__free(p->env, path);
     pml_env__free(p->env, files);
     return rc;
+}
+
+int64_t pml_split__rows_on_disk(const pml_split *s)
+{
+    int64_t rows = 0;
+    for (size_t i = 0; i < s->n_files; i++)
+        if (__builtin_add_overflow(rows, s->files[i].row_count, &rows))
+            return INT64_MAX;
+    return rows;
 }
 
 int pml_plan__make_splits(pml_plan *p, const pml_manifest_entries *live, pml_error *err)

@@ -120,24 +120,50 @@ out:
     return rc;
 }
 
-/* The rows of a slice as a batch of their own; the whole batch moves when it is all of it. */
-static int slice_rows(struct ArrowArray *out, pml_writer *w, const pml_route_slice *s, struct ArrowArray *batch, pml_error *err)
+/* The whole batch goes to one place. It is shared, not moved: when writing fails the caller has it back. */
+static int whole_batch(struct ArrowArray *out, struct ArrowArray *back, pml_writer *w, struct ArrowArray *batch, pml_error *err)
 {
-    if (s->rows == NULL) {
-        *out = *batch;
-        batch->release = NULL;
+    pml_shared *shared;
+    int64_t rows = batch->length;
+    size_t n = w->table->schema->n_fields;
+    PML_RETURN_IF(pml_shared__new(&shared, w->env, batch, err));
+    int rc = pml_shared__slice(back, shared, 0, rows, NULL, n, NULL, err);
+    if (rc == PML_OK)
+        rc = pml_shared__slice(out, shared, 0, rows, NULL, n, NULL, err);
+    if (rc == PML_OK) {
+        pml_shared__release(shared);
         return PML_OK;
     }
+    pml_array__release(back);
+    *back = (struct ArrowArray){0};
+    pml_shared__dissolve(batch, shared);
+    return rc;
+}
+
+/* The rows of a slice as a batch of their own. */
+static int slice_rows(struct ArrowArray *out, struct ArrowArray *back, pml_writer *w, const pml_route_slice *s,
+                      struct ArrowArray *batch, pml_error *err)
+{
+    if (s->rows == NULL)
+        return whole_batch(out, back, w, batch, err);
     return pml_batch__gather_rows(out, w->env, w->table->schema->fields, w->table->schema->n_fields, batch, s->rows, s->n, err);
+}
+
+static int writer_usable(const pml_writer *w, pml_error *err)
+{
+    if (w->failed)
+        return pml_error__set(err, PML_E_STATE, "an earlier write failed: close this writer and write again with a new one");
+    return PML_OK;
 }
 
 int pml_writer_write(pml_writer *w, struct ArrowArray *array, const struct ArrowSchema *schema, pml_error *err)
 {
     pml_route route = {0};
+    struct ArrowArray back = {0};
     const pml_table_schema *s = w->table->schema;
+    bool written = false;
     int rc = PML_OK;
-    if (w->failed)
-        return pml_error__set(err, PML_E_STATE, "an earlier write failed: close this writer and write again with a new one");
+    PML_RETURN_IF(writer_usable(w, err));
     PML_RETURN_IF(pml_type__check_arrow(schema, s->fields, s->n_fields, err));
     PML_RETURN_IF(pml_batch__check(array, s->fields, s->n_fields, PML_CHECK_FULL, err));
     PML_RETURN_IF(pml_route__batch(&route, w->table, array, 0, err));
@@ -150,17 +176,18 @@ int pml_writer_write(pml_writer *w, struct ArrowArray *array, const struct Arrow
         struct ArrowArray rows = {0};
         writer_pb *pb;
         PML_TRY(pb_of(&pb, w, &route.slices[i], err));
-        PML_TRY(slice_rows(&rows, w, &route.slices[i], array, err));
-        rc = pml_rolling__write(pb->rolling, &rows, err);
-        if (rc != PML_OK) {
-            w->failed = true;
-            goto out;
-        }
+        PML_TRY(slice_rows(&rows, &back, w, &route.slices[i], array, err));
+        written = true;
+        PML_TRY(pml_rolling__write(pb->rolling, &rows, err));
     }
     pml_array__release(array);
 out:
-    if (rc != PML_OK && rc != PML_E_INVAL && rc != PML_E_UNSUPPORTED)
-        w->failed = true; /* some slices may be written already */
+    if (rc != PML_OK && written)
+        w->failed = true; /* part of the batch may be in the files */
+    if (rc != PML_OK && back.release != NULL)
+        *array = back;
+    else
+        pml_array__release(&back);
     pml_route__clear(&route);
     return rc;
 }
@@ -239,8 +266,7 @@ int pml_writer_prepare(pml_messages **out, pml_writer *w, pml_error *err)
     const pml_map_entry *e;
     int rc;
     *out = NULL;
-    if (w->failed)
-        return pml_error__set(err, PML_E_STATE, "an earlier write failed: close this writer and write again with a new one");
+    PML_RETURN_IF(writer_usable(w, err));
     PML_TRY(messages_new(&m, w, err));
     for (size_t i = 0; (e = pml_map__next(&w->pbs, &i)) != NULL;) {
         writer_pb *pb = e->value;

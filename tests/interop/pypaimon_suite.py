@@ -6,6 +6,7 @@ pypaimon_suite.py [--only TEXT] [--seed N] [--keep DIR]     PML names the comman
 """
 import argparse
 import datetime
+import glob
 import importlib.metadata
 import os
 import random
@@ -80,6 +81,14 @@ def canonical(scalar, t):
     return str(scalar.as_py())
 
 
+def codecs_of(path):
+    """Compression codecs in the data files of a table."""
+    import pyarrow.parquet as pq
+    files = glob.glob(os.path.join(path, "**", "bucket-*", "*.parquet"), recursive=True)
+    groups = [pq.ParquetFile(f).metadata.row_group(0) for f in files]
+    return {g.column(i).compression for g in groups for i in range(g.num_columns)}
+
+
 def lines_of(arrow, columns):
     lines = []
     for i in range(arrow.num_rows):
@@ -99,6 +108,9 @@ def both_ways(folder, pml, schema, fixed, seed, live):
     file = support.write_rows(os.path.join(folder, "second.jsonl"), second)
     pml("ingest", ours, file, "--commit-every", 10, *(["--live"] if live else []))
     want = rows.in_order(first + second)
+    codec = schema["options"].get("file.compression", "zstd").upper()
+    codec = {"NONE": "UNCOMPRESSED", "LZ4": "UNKNOWN"}.get(codec, codec)  # pyarrow has no word for LZ4_RAW
+    support.equal("codecs of the data files", {codec}, codecs_of(ours))
     read = arrow_of(ours)
     support.equal("pypaimon reads what pml wrote", want, lines_of(read, columns))
     support.equal("pml reads what pml wrote", want, pml.dump(ours))
@@ -118,6 +130,8 @@ def both_ways(folder, pml, schema, fixed, seed, live):
 def add_cases(suite, pml, seed):
     for i, (name, (schema, fixed)) in enumerate(tables.matrix().items()):
         schema["fields"] = [f for f in schema["fields"] if not f["type"].startswith(NO_TYPE)]
+        if "bucket" in schema["options"] and "q" in fixed:
+            fixed["q"] = tables.one_of("7", "-9223372036854775808")  # its writer compares a null with a number and fails
         live = i % 2 == 1
         if live:
             schema["options"]["realtime.enabled"] = "true"

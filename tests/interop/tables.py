@@ -49,7 +49,6 @@ def matrix():
                                    options={"bucket": "5", "bucket-key": "v0,v3,v4,v5,v6,v7,v8"}), {}),
         "mod buckets": (schema(FEW, options={"bucket": "3", "bucket-key": "id", "bucket-function.type": "mod"}), {}),
         "mod buckets by bigint": (schema(FEW, options={"bucket": "3", "bucket-key": "v1", "bucket-function.type": "mod"}), {}),
-        "small files": (schema(FEW, options={"target-file-size": "1 kb"}), {}),
         "comments": (schema(FEW, options={"owner": "somebody", "x.y": "\u00e9"}, comment="a \"comment\""), {}),
     }
     made["comments"][0]["fields"][1]["description"] = "the \u00e9 column"
