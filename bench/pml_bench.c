@@ -52,12 +52,12 @@ static void print_result(double wall, double cpu, int64_t rows)
 
 /* ---- set-up, not measured ---- */
 
-static int table_create(bench *b, const char *options, pml_error *err)
+static int table_create(bench *b, const char *options, uint32_t flags, pml_error *err)
 {
     char json[1024];
     int n = snprintf(json, sizeof json, "{\"fields\":%s,\"partitionKeys\":[],\"primaryKeys\":[],\"options\":{%s}}",
                      rows_fields_json, options);
-    int rc = pml_table_create(&b->table, b->env, b->dir, json, (size_t)n, 0, err);
+    int rc = pml_table_create(&b->table, b->env, b->dir, json, (size_t)n, flags, err);
     return rc == PML_OK ? pml_table_arrow_schema(&b->schema, b->table, err) : rc;
 }
 
@@ -117,7 +117,7 @@ static int warm_up(bench *b, pml_error *err)
     char dir[4096];
     (void)snprintf(dir, sizeof dir, "%s.warm", b->dir);
     bench w = {.dir = dir, .env = b->env};
-    int rc = table_create(&w, "", err);
+    int rc = table_create(&w, "", PML_TABLE_IF_NOT_EXISTS, err);
     if (rc == PML_OK)
         rc = batches_make(&w, 1, 1, err);
     if (rc == PML_OK)
@@ -131,7 +131,7 @@ static int run_append(bench *b, pml_error *err)
 {
     int rc = warm_up(b, err);
     if (rc == PML_OK)
-        rc = table_create(b, "\"write-only\":\"true\"", err);
+        rc = table_create(b, "\"write-only\":\"true\"", 0, err);
     if (rc == PML_OK)
         rc = batches_make(b, b->rows, BATCH_ROWS, err);
     double wall = seconds(CLOCK_MONOTONIC), cpu = cpu_seconds();
@@ -201,7 +201,7 @@ static int run_scan(bench *b, pml_error *err)
 
 static int live_open(pml_rt_context **context, pml_rt_writer **writer, bench *b, int64_t rows, pml_error *err)
 {
-    int rc = table_create(b, "\"bucket\":\"1\",\"bucket-key\":\"id\",\"realtime.enabled\":\"true\"", err);
+    int rc = table_create(b, "\"bucket\":\"1\",\"bucket-key\":\"id\",\"realtime.enabled\":\"true\"", 0, err);
     if (rc == PML_OK)
         rc = batches_make(b, rows, LIVE_BATCH_ROWS, err);
     if (rc == PML_OK)
