@@ -134,8 +134,8 @@ static int query(totals *t, live *l, pml_error *err)
     if (rc == PML_OK && (t->rows < least || t->rows > most)) {
         char message[160];
         (void)snprintf(message, sizeof message,
-                       "a query saw %" PRId64 " rows; between %" PRId64 " and %" PRId64 " were written when it began", t->rows,
-                       least, most);
+                       "a query saw %" PRId64 " rows; between %" PRId64 " and %" PRId64 " were written when it began",
+                       t->rows, least, most);
         rc = fail_with(err, message);
     }
     if (rc == PML_OK)
@@ -153,7 +153,8 @@ void *live_query_thread(void *arg)
     int rc = PML_OK;
     while (rc == PML_OK && !atomic_load(&l->stop)) {
         atomic_store(&l->queries_on, true);
-        for (int64_t end = live_now_ns() + QUERIES_ON_MS * 1000000LL; rc == PML_OK && live_now_ns() < end && !atomic_load(&l->stop);)
+        for (int64_t end = live_now_ns() + QUERIES_ON_MS * 1000000LL;
+             rc == PML_OK && live_now_ns() < end && !atomic_load(&l->stop);)
             rc = query(&t, l, &err);
         atomic_store(&l->queries_on, false);
         for (int64_t end = live_now_ns() + QUERIES_OFF_MS * 1000000LL; live_now_ns() < end && !atomic_load(&l->stop);)

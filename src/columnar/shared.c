@@ -31,8 +31,8 @@ int pml_shared__new(pml_shared **out, pml_env *env, struct ArrowArray *array, pm
     return PML_OK;
 }
 
-int pml_shared__borrow(pml_shared **out, pml_env *env, const struct ArrowArray *array, void (*drop)(void *owner), void *owner,
-                       pml_error *err)
+int pml_shared__borrow(pml_shared **out, pml_env *env, const struct ArrowArray *array, void (*drop)(void *owner),
+                       void *owner, pml_error *err)
 {
     struct ArrowArray copy = *array;
     PML_RETURN_IF(pml_shared__new(out, env, &copy, err));

@@ -10,7 +10,7 @@ typedef struct stream_state {
     int (*next)(void *owner, struct ArrowArray *out, pml_error *err);
     void (*drop)(void *owner);
     void *owner;
-    bool done; /* after the end `next` is not called again, */
+    bool done;  /* after the end `next` is not called again, */
     int failed; /* nor after a failure: a source that stopped in the middle must not go on behind the gap */
     pml_error last, failure;
 } stream_state;

@@ -187,8 +187,8 @@ static int choose_groups(int32_t **groups, size_t *n, parquet_reader *r, const s
         (*groups)[(*n)++] = g;
         int64_t rows = r->bridge->parquet_row_group_rows(r->file, g);
         if (rows < 0 || __builtin_add_overflow(r->rows_left, rows, &r->rows_left))
-            return pml_error__at(err, PML_E_CORRUPT, PML_PLACE_DATA_FILE, r->path, "%s is damaged: row group %d has %lld rows", r->path, g,
-                                 (long long)rows);
+            return pml_error__at(err, PML_E_CORRUPT, PML_PLACE_DATA_FILE, r->path,
+                                 "%s is damaged: row group %d has %lld rows", r->path, g, (long long)rows);
     }
     return PML_OK;
 }
@@ -269,7 +269,8 @@ static int open_stream(parquet_reader *r, const pml_format_read *q, pml_error *e
         rc = r->bridge->stream_error(&r->stream, err);
         goto out;
     }
-    r->as_is = n_present == q->n_fields && pml_type__check_arrow(&r->file_schema, q->fields, q->n_fields, NULL) == PML_OK;
+    r->as_is =
+        n_present == q->n_fields && pml_type__check_arrow(&r->file_schema, q->fields, q->n_fields, NULL) == PML_OK;
 out:
     pml_schema__release(&file_schema);
     return rc;
@@ -289,7 +290,8 @@ static int copy_fields(parquet_reader *r, const pml_format_read *q)
     return fields == NULL ? PML_E_NOMEM : PML_OK;
 }
 
-int pml_parquet__open(struct ArrowArrayStream *out, pml_env *env, const char *path, const pml_format_read *q, pml_error *err)
+int pml_parquet__open(struct ArrowArrayStream *out, pml_env *env, const char *path, const pml_format_read *q,
+                      pml_error *err)
 {
     pml_input *in = NULL;
     struct ArrowSchema schema = {0};
@@ -310,8 +312,8 @@ int pml_parquet__open(struct ArrowArrayStream *out, pml_env *env, const char *pa
     PML_TRY(pml_bridge__get(&r->bridge, env, err));
     PML_TRY(pml_input__open(&in, env, path, err));
     const pml_bridge_input input = {in, path, pml_input__size(in), input_read_at, input_close};
-    const pml_bridge_read_options options = {r->batch_rows,
-                                             q->validate_full ? PML_BRIDGE_VALIDATE_FULL : PML_BRIDGE_VALIDATE_BASIC, 0};
+    const pml_bridge_read_options options = {
+        r->batch_rows, q->validate_full ? PML_BRIDGE_VALIDATE_FULL : PML_BRIDGE_VALIDATE_BASIC, 0};
     PML_TRY(r->bridge->parquet_open(&r->file, &input, NULL, &options, err)); /* owns the input on any return */
     PML_TRY(open_stream(r, q, err));
     PML_TRY(pml_type__export(&schema, env, q->fields, q->n_fields, err));

@@ -59,8 +59,8 @@ int pml_catalog_table_path(pml_text *out, pml_catalog *c, const char *name, pml_
     const char *db = dot == NULL ? "default" : name, *table = dot == NULL ? name : dot + 1;
     size_t db_len = dot == NULL ? strlen(db) : (size_t)(dot - name);
     if (!name_is_plain(db, db_len) || !name_is_plain(table, strlen(table)))
-        return pml_error__set(err, PML_E_INVAL, "'%s' is no table name: use database.table or table, without '/' and further '.'",
-                              name);
+        return pml_error__set(err, PML_E_INVAL,
+                              "'%s' is no table name: use database.table or table, without '/' and further '.'", name);
     out->ptr = pml_env__format(c->env, "%s/%.*s.db/%s", c->warehouse, (int)db_len, db, table);
     if (out->ptr == NULL)
         return pml_error__no_memory(err);
@@ -100,8 +100,8 @@ static int names_add(struct listing *l, char *name)
         if (v == NULL) {
             pml_env__free(l->c->env, name);
             return fits ? pml_error__no_memory(&l->err)
-                        : pml_error__set(&l->err, PML_E_LIMIT, "%s holds too many names: at most %d are listed", l->c->warehouse,
-                                         CATALOG_NAMES_MAX / 2);
+                        : pml_error__set(&l->err, PML_E_LIMIT, "%s holds too many names: at most %d are listed",
+                                         l->c->warehouse, CATALOG_NAMES_MAX / 2);
         }
         l->names->v = v;
         l->cap = cap;
@@ -201,7 +201,8 @@ int pml_catalog_drop_table(pml_catalog *c, const char *name, pml_error *err)
     PML_RETURN_IF(pml_catalog_table_path(&path, c, name, err));
     PML_TRY(pml_table__latest_schema_id(&id, c->env, path.ptr, err));
     if (id < 0) {
-        rc = pml_error__at(err, PML_E_NOT_FOUND, PML_PLACE_SCHEMA, path.ptr, "there is no table %s in %s", name, c->warehouse);
+        rc = pml_error__at(err, PML_E_NOT_FOUND, PML_PLACE_SCHEMA, path.ptr, "there is no table %s in %s", name,
+                           c->warehouse);
         goto out;
     }
     PML_TRY(drop_all_but_schemas(c, path.ptr, err));

@@ -24,8 +24,8 @@ typedef enum publish_outcome {
 
 /* ---- looking back ---- */
 
-int pml_commit__find_user(bool *found, pml_snapshot *s, pml_arena *arena, pml_table *t, int64_t latest, const char *user,
-                          pml_error *err)
+int pml_commit__find_user(bool *found, pml_snapshot *s, pml_arena *arena, pml_table *t, int64_t latest,
+                          const char *user, pml_error *err)
 {
     pml_arena scratch; /* the walk may be long, what it passes is not kept */
     int rc = PML_OK;
@@ -68,21 +68,32 @@ static int find_ours(int64_t *id, pml_commit_files *f, int64_t after, int64_t la
 
 /* ---- the snapshot ---- */
 
-static int fill_snapshot(pml_snapshot *s, pml_arena *arena, pml_commit *c, const pml_commit_request *r, const pml_commit_decision *d,
-                         const pml_commit_base *base, const pml_commit_files *f, pml_error *err)
+static int fill_snapshot(pml_snapshot *s, pml_arena *arena, pml_commit *c, const pml_commit_request *r,
+                         const pml_commit_decision *d, const pml_commit_base *base, const pml_commit_files *f,
+                         pml_error *err)
 {
     const pml_snapshot *latest = base->latest;
     int64_t now = pml_env__wall_ms(c->env), schema_id;
     PML_RETURN_IF(pml_table__latest_schema_id(&schema_id, c->env, c->table->branch_root, err));
     if (schema_id < 0)
-        return pml_error__at(err, PML_E_NOT_FOUND, PML_PLACE_SCHEMA, c->table->path, "%s has been dropped: it holds no schema any more",
-                             c->table->path);
-    *s = (pml_snapshot){.version = PML_SNAPSHOT_VERSION, .id = base->new_id, .schema_id = schema_id,
-                        .base_manifest_list = f->base_list, .base_manifest_list_size = {true, f->base_list_size},
-                        .delta_manifest_list = f->delta_list, .delta_manifest_list_size = {true, f->delta_list_size},
-                        .commit_user = c->user, .commit_identifier = d->identifier, .commit_kind = r->kind, .time_ms = now,
-                        .delta_record_count = f->delta_rows, .total_record_count = f->delta_rows,
-                        .n_properties = d->n_properties, .properties = (pml_option *)d->properties, .next_row_id = {true, 0}};
+        return pml_error__at(err, PML_E_NOT_FOUND, PML_PLACE_SCHEMA, c->table->path,
+                             "%s has been dropped: it holds no schema any more", c->table->path);
+    *s = (pml_snapshot){.version = PML_SNAPSHOT_VERSION,
+                        .id = base->new_id,
+                        .schema_id = schema_id,
+                        .base_manifest_list = f->base_list,
+                        .base_manifest_list_size = {true, f->base_list_size},
+                        .delta_manifest_list = f->delta_list,
+                        .delta_manifest_list_size = {true, f->delta_list_size},
+                        .commit_user = c->user,
+                        .commit_identifier = d->identifier,
+                        .commit_kind = r->kind,
+                        .time_ms = now,
+                        .delta_record_count = f->delta_rows,
+                        .total_record_count = f->delta_rows,
+                        .n_properties = d->n_properties,
+                        .properties = (pml_option *)d->properties,
+                        .next_row_id = {true, 0}};
     if (r->watermark != NULL)
         s->watermark = (pml_optional_int64){true, *r->watermark};
     if (latest == NULL)
@@ -138,7 +149,8 @@ static publish_outcome resolve_unknown(pml_commit_files *f, const char *path, in
 }
 
 /* *own tells why when the outcome is none of OURS, LOST_RACE, REPLACED. */
-static publish_outcome publish_bytes(pml_commit_files *f, const char *path, const pml_buf *text, int64_t id, pml_error *own)
+static publish_outcome publish_bytes(pml_commit_files *f, const char *path, const pml_buf *text, int64_t id,
+                                     pml_error *own)
 {
     bool ours;
     int rc = pml_file__publish(f->env, path, text->data, text->len, 0, own);
@@ -151,17 +163,18 @@ static publish_outcome publish_bytes(pml_commit_files *f, const char *path, cons
     if (rc == PML_E_EXISTS)
         return look(&ours, f, id, NULL) == PML_OK && ours ? OURS : LOST_RACE;
     return rc == PML_E_UNKNOWN_OUTCOME || (own->flags & PML_ERRF_NO_EFFECT) == 0 ? resolve_unknown(f, path, id, false)
-                                                                                  : CERTAINLY_NOT;
+                                                                                 : CERTAINLY_NOT;
 }
 
 static int unknown_outcome(const pml_commit_files *f, int64_t id, const char *why, pml_error *err)
 {
     char reason[200];
     (void)snprintf(reason, sizeof reason, "%.199s", why);
-    return pml_error__at(err, PML_E_UNKNOWN_OUTCOME, PML_PLACE_SNAPSHOT, f->table->path,
-                         "it is not known whether snapshot %lld of %s was published (%s): commit the same again with the check "
-                         "for what is committed, delete nothing",
-                         (long long)id, f->table->path, reason);
+    return pml_error__at(
+        err, PML_E_UNKNOWN_OUTCOME, PML_PLACE_SNAPSHOT, f->table->path,
+        "it is not known whether snapshot %lld of %s was published (%s): commit the same again with the check "
+        "for what is committed, delete nothing",
+        (long long)id, f->table->path, reason);
 }
 
 static int publish(publish_outcome *out, pml_commit_files *f, const pml_snapshot *s, pml_error *err)
@@ -223,9 +236,7 @@ out:
         out->snapshot_id = base->new_id;
         write_latest_hint(c, base->new_id);
         return PML_OK;
-    case STILL_UNKNOWN:
-        pml_commit_files__keep(f);
-        return rc;
+    case STILL_UNKNOWN: pml_commit_files__keep(f); return rc;
     case ABSENT:
     case REPLACED:
         pml_commit_files__keep(f);
@@ -261,10 +272,11 @@ static int give_up(pml_commit *c, int64_t attempts, int64_t elapsed_ms, pml_erro
     bool late = o->commit_timeout_ms >= 0 && elapsed_ms > o->commit_timeout_ms;
     if (!late && attempts <= o->commit_max_retries)
         return PML_OK;
-    return pml_error__set(err, late ? PML_E_TIMEOUT : PML_E_CONFLICT,
-                          "%s: %lld attempts in %lld ms lost the race against other commits; raise commit.max-retries or "
-                          "commit.timeout, or commit again",
-                          c->table->path, (long long)attempts, (long long)elapsed_ms);
+    return pml_error__set(
+        err, late ? PML_E_TIMEOUT : PML_E_CONFLICT,
+        "%s: %lld attempts in %lld ms lost the race against other commits; raise commit.max-retries or "
+        "commit.timeout, or commit again",
+        c->table->path, (long long)attempts, (long long)elapsed_ms);
 }
 
 /* One round: looks for an earlier attempt of this call, chooses the base, makes an attempt. */
@@ -288,7 +300,8 @@ static int round_once(pml_commit_result *out, bool *retry, int64_t *base_id, pml
     if (*base_id >= f->open_id)
         f->open_id = -1; /* that id is somebody else's now */
     if (*base_id == INT64_MAX) {
-        rc = pml_error__set(err, PML_E_OVERFLOW, "%s has a snapshot %lld: there is no next one", c->table->path, (long long)*base_id);
+        rc = pml_error__set(err, PML_E_OVERFLOW, "%s has a snapshot %lld: there is no next one", c->table->path,
+                            (long long)*base_id);
         goto out;
     }
     if (*base_id >= 0) {
@@ -315,7 +328,8 @@ static bool has_moved_on(pml_commit *c, int64_t base_id)
     return pml_table__latest_snapshot(&id, c->table, true, NULL) == PML_OK && id != base_id;
 }
 
-static int attempts(pml_commit_result *out, pml_commit *c, const pml_commit_request *r, pml_commit_files *f, pml_error *err)
+static int attempts(pml_commit_result *out, pml_commit *c, const pml_commit_request *r, pml_commit_files *f,
+                    pml_error *err)
 {
     int64_t start = pml_env__mono_ns(c->env), first_base = -1, base_id = -1;
     for (int64_t n = 0;; n++) {

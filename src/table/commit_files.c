@@ -8,7 +8,8 @@
 
 int pml_names__add(pml_names *names, pml_env *env, const char *name)
 {
-    char **v = names->v == NULL ? pml_env__alloc(env, sizeof *v) : pml_env__realloc(env, names->v, (names->n + 1) * sizeof *v);
+    char **v =
+        names->v == NULL ? pml_env__alloc(env, sizeof *v) : pml_env__realloc(env, names->v, (names->n + 1) * sizeof *v);
     if (v == NULL)
         return PML_E_NOMEM;
     names->v = v;
@@ -95,8 +96,8 @@ static void widen(pml_optional_int64 *min, pml_optional_int64 *max, int64_t v)
 }
 
 /* Smallest, largest and null count of each partition column over the entries. */
-static int partition_stats(pml_simple_stats *out, pml_arena *arena, const pml_table_schema *s, const pml_manifest_entry *v, size_t n,
-                           pml_error *err)
+static int partition_stats(pml_simple_stats *out, pml_arena *arena, const pml_table_schema *s,
+                           const pml_manifest_entry *v, size_t n, pml_error *err)
 {
     size_t keys = s->n_partition_keys;
     pml_value min[PML_PARTITION_KEYS_MAX] = {{0}}, max[PML_PARTITION_KEYS_MAX] = {{0}}, row[PML_PARTITION_KEYS_MAX];
@@ -133,7 +134,8 @@ static int partition_stats(pml_simple_stats *out, pml_arena *arena, const pml_ta
     return rc;
 }
 
-static int describe(pml_manifest_meta *m, pml_arena *arena, pml_commit_files *f, const pml_manifest_entry *v, size_t n, pml_error *err)
+static int describe(pml_manifest_meta *m, pml_arena *arena, pml_commit_files *f, const pml_manifest_entry *v, size_t n,
+                    pml_error *err)
 {
     bool all_row_ids = n > 0;
     m->schema_id = f->table->schema->id;
@@ -158,16 +160,16 @@ static int describe(pml_manifest_meta *m, pml_arena *arena, pml_commit_files *f,
     return partition_stats(&m->partition_stats, arena, f->table->schema, v, n, err);
 }
 
-int pml_commit_files__write_manifest(pml_manifest_meta *meta, pml_arena *arena, pml_commit_files *f, const pml_manifest_entry *v,
-                                     size_t n, pml_error *err)
+int pml_commit_files__write_manifest(pml_manifest_meta *meta, pml_arena *arena, pml_commit_files *f,
+                                     const pml_manifest_entry *v, size_t n, pml_error *err)
 {
     uint8_t *bytes = NULL;
     size_t len;
     char *name = NULL;
     int rc;
     *meta = (pml_manifest_meta){0};
-    PML_TRY(pml_manifest__encode(&bytes, &len, f->env, v, n, f->table->options.manifest_compression, f->table->options.zstd_level,
-                                 err));
+    PML_TRY(pml_manifest__encode(&bytes, &len, f->env, v, n, f->table->options.manifest_compression,
+                                 f->table->options.zstd_level, err));
     name = pml_env__format(f->env, "manifest-%s-%lld", f->uuid, (long long)f->manifest_counter++);
     meta->name = name == NULL ? NULL : pml_arena__strdup(arena, name);
     if (meta->name == NULL) {
@@ -183,7 +185,8 @@ out:
     return rc;
 }
 
-static int delta_entries(pml_manifest_entry **out, size_t *n, pml_commit_files *f, const pml_commit_decision *d, pml_error *err)
+static int delta_entries(pml_manifest_entry **out, size_t *n, pml_commit_files *f, const pml_commit_decision *d,
+                         pml_error *err)
 {
     size_t total = 0, at = 0;
     for (size_t i = 0; i < d->n_files; i++)
@@ -195,7 +198,8 @@ static int delta_entries(pml_manifest_entry **out, size_t *n, pml_commit_files *
     for (size_t i = 0; i < d->n_files; i++) {
         const pml_new_files *from = d->files[i];
         for (size_t j = 0; j < from->n; j++) {
-            v[at++] = (pml_manifest_entry){PML_ENTRY_ADD, from->partition, from->bucket, from->total_buckets, from->files[j]};
+            v[at++] =
+                (pml_manifest_entry){PML_ENTRY_ADD, from->partition, from->bucket, from->total_buckets, from->files[j]};
             if (__builtin_add_overflow(f->delta_rows, from->files[j].row_count, &f->delta_rows))
                 return pml_error__set(err, PML_E_OVERFLOW, "the rows of one commit to %s pass 2^63", f->table->path);
         }
@@ -224,7 +228,8 @@ static int write_delta(pml_commit_files *f, const pml_commit_decision *d, pml_er
 
 /* ---- lists ---- */
 
-static int write_list(char **name, int64_t *size, pml_commit_files *f, const pml_manifest_meta *v, size_t n, pml_error *err)
+static int write_list(char **name, int64_t *size, pml_commit_files *f, const pml_manifest_meta *v, size_t n,
+                      pml_error *err)
 {
     uint8_t *bytes = NULL;
     size_t len;
@@ -241,7 +246,8 @@ out:
     return rc;
 }
 
-static int base_manifests(pml_manifest_list *out, pml_arena *arena, pml_commit_files *f, const pml_snapshot *latest, pml_error *err)
+static int base_manifests(pml_manifest_list *out, pml_arena *arena, pml_commit_files *f, const pml_snapshot *latest,
+                          pml_error *err)
 {
     pml_manifest_list in = {0};
     *out = (pml_manifest_list){0};
@@ -252,7 +258,8 @@ static int base_manifests(pml_manifest_list *out, pml_arena *arena, pml_commit_f
     return pml_manifest_merge__run(out, arena, f, &in, err);
 }
 
-int pml_commit_files__write(pml_commit_files *f, const pml_snapshot *latest, const pml_commit_decision *d, pml_error *err)
+int pml_commit_files__write(pml_commit_files *f, const pml_snapshot *latest, const pml_commit_decision *d,
+                            pml_error *err)
 {
     pml_arena arena;
     pml_manifest_list base;

@@ -5,17 +5,23 @@
 #include "columnar/batch.h"
 #include "table/table.h"
 
-#define COLUMN(n, k) {.name = (n), .type = {.kind = (k), .nullable = true, .length = INT32_MAX}}
-#define TIME_COLUMN(n) {.name = (n), .type = {.kind = PML_TYPE_TIMESTAMP, .nullable = true, .precision = 3}}
+#define COLUMN(n, k)                                                               \
+    {                                                                              \
+        .name = (n), .type = {.kind = (k), .nullable = true, .length = INT32_MAX } \
+    }
+#define TIME_COLUMN(n)                                                                       \
+    {                                                                                        \
+        .name = (n), .type = {.kind = PML_TYPE_TIMESTAMP, .nullable = true, .precision = 3 } \
+    }
 
 typedef struct rows {
     pml_env *env;
     const pml_field *fields;
     size_t n_fields;
     pml_builder **columns;
-    size_t next;    /* column of the cell that comes next */
+    size_t next; /* column of the cell that comes next */
     int64_t length;
-    int rc;         /* first error */
+    int rc; /* first error */
 } rows;
 
 static int rows_init(rows *r, pml_env *env, const pml_field *fields, size_t n, pml_error *err)
@@ -99,7 +105,8 @@ static void snapshot_row(rows *r, const pml_snapshot *s)
     put_time(r, true, s->time_ms);
     put_int(r, s->total_record_count);
     put_int(r, s->delta_record_count);
-    put(r, s->watermark.present ? &(pml_value){.kind = PML_VALUE_INT, .i = s->watermark.v} : &(pml_value){.kind = PML_VALUE_NULL});
+    put(r, s->watermark.present ? &(pml_value){.kind = PML_VALUE_INT, .i = s->watermark.v}
+                                : &(pml_value){.kind = PML_VALUE_NULL});
     put_text(r, pml_snapshot__property(s, "realtime.offsets"));
 }
 
@@ -158,7 +165,9 @@ static int file_row(rows *r, pml_table *t, const pml_manifest_entry *e, pml_erro
     put_int(r, f->min_sequence);
     put_int(r, f->max_sequence);
     put_time(r, f->creation_time_ms.present, f->creation_time_ms.v);
-    put_text(r, f->file_source == PML_FILE_SOURCE_APPEND ? "APPEND" : f->file_source == PML_FILE_SOURCE_COMPACT ? "COMPACT" : NULL);
+    put_text(r, f->file_source == PML_FILE_SOURCE_APPEND    ? "APPEND"
+                : f->file_source == PML_FILE_SOURCE_COMPACT ? "COMPACT"
+                                                            : NULL);
 out:
     pml_env__free(t->env, partition);
     pml_env__free(t->env, path);
@@ -167,13 +176,18 @@ out:
 
 int pml_table_files(struct ArrowArrayStream *out, pml_table *t, int64_t snapshot_id, pml_error *err)
 {
-    static const pml_field fields[] = {
-        COLUMN("partition", PML_TYPE_VARCHAR),          COLUMN("bucket", PML_TYPE_INT),
-        COLUMN("file_path", PML_TYPE_VARCHAR),          COLUMN("file_format", PML_TYPE_VARCHAR),
-        COLUMN("schema_id", PML_TYPE_BIGINT),           COLUMN("level", PML_TYPE_INT),
-        COLUMN("record_count", PML_TYPE_BIGINT),        COLUMN("file_size_in_bytes", PML_TYPE_BIGINT),
-        COLUMN("min_sequence_number", PML_TYPE_BIGINT), COLUMN("max_sequence_number", PML_TYPE_BIGINT),
-        TIME_COLUMN("creation_time"),                   COLUMN("file_source", PML_TYPE_VARCHAR)};
+    static const pml_field fields[] = {COLUMN("partition", PML_TYPE_VARCHAR),
+                                       COLUMN("bucket", PML_TYPE_INT),
+                                       COLUMN("file_path", PML_TYPE_VARCHAR),
+                                       COLUMN("file_format", PML_TYPE_VARCHAR),
+                                       COLUMN("schema_id", PML_TYPE_BIGINT),
+                                       COLUMN("level", PML_TYPE_INT),
+                                       COLUMN("record_count", PML_TYPE_BIGINT),
+                                       COLUMN("file_size_in_bytes", PML_TYPE_BIGINT),
+                                       COLUMN("min_sequence_number", PML_TYPE_BIGINT),
+                                       COLUMN("max_sequence_number", PML_TYPE_BIGINT),
+                                       TIME_COLUMN("creation_time"),
+                                       COLUMN("file_source", PML_TYPE_VARCHAR)};
     rows r;
     pml_arena arena;
     pml_snapshot s;

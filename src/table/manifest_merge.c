@@ -31,8 +31,8 @@ static int merge_entries(pml_manifest_entries *v, pml_map *live, pml_buf *key, c
     return PML_OK;
 }
 
-static int load_batch(pml_manifest_entries *out, pml_arena *arena, pml_commit_files *f, const pml_manifest_meta *v, size_t n,
-                      pml_error *err)
+static int load_batch(pml_manifest_entries *out, pml_arena *arena, pml_commit_files *f, const pml_manifest_meta *v,
+                      size_t n, pml_error *err)
 {
     pml_map live;
     pml_buf key;
@@ -59,8 +59,8 @@ out:
     return rc;
 }
 
-static int merge_batch(pml_manifest_list *out, pml_arena *arena, pml_commit_files *f, const pml_manifest_meta *v, size_t n,
-                       pml_error *err)
+static int merge_batch(pml_manifest_list *out, pml_arena *arena, pml_commit_files *f, const pml_manifest_meta *v,
+                       size_t n, pml_error *err)
 {
     pml_arena scratch;
     pml_manifest_entries entries;

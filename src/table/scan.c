@@ -74,7 +74,8 @@ int pml_scan_set_columns(pml_scan *s, const char *const *names, size_t n, pml_er
 {
     pml_env *env = s->table->env;
     if (n > PML_TYPE_COLUMNS_MAX)
-        return pml_error__set(err, PML_E_LIMIT, "%zu columns asked for, at most %d are possible", n, PML_TYPE_COLUMNS_MAX);
+        return pml_error__set(err, PML_E_LIMIT, "%zu columns asked for, at most %d are possible", n,
+                              PML_TYPE_COLUMNS_MAX);
     PML_RETURN_IF(check_distinct(env, names, n, err));
     char **columns = pml_env__calloc(env, n, sizeof *columns);
     if (columns == NULL)

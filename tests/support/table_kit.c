@@ -8,12 +8,16 @@
 #include "columnar/value_store.h"
 
 static const char column_json[] =
-    "{\"name\":\"id\",\"type\":\"BIGINT NOT NULL\"},{\"name\":\"p\",\"type\":\"STRING\"},{\"name\":\"q\",\"type\":\"INT\"},"
+    "{\"name\":\"id\",\"type\":\"BIGINT NOT "
+    "NULL\"},{\"name\":\"p\",\"type\":\"STRING\"},{\"name\":\"q\",\"type\":\"INT\"},"
     "{\"name\":\"d\",\"type\":\"DATE\"},{\"name\":\"b\",\"type\":\"BOOLEAN\"},{\"name\":\"t\",\"type\":\"TINYINT\"},"
-    "{\"name\":\"s\",\"type\":\"SMALLINT\"},{\"name\":\"k\",\"type\":\"INT NOT NULL\"},{\"name\":\"f\",\"type\":\"FLOAT\"},"
+    "{\"name\":\"s\",\"type\":\"SMALLINT\"},{\"name\":\"k\",\"type\":\"INT NOT "
+    "NULL\"},{\"name\":\"f\",\"type\":\"FLOAT\"},"
     "{\"name\":\"g\",\"type\":\"DOUBLE\"},{\"name\":\"c\",\"type\":\"CHAR(20)\"},{\"name\":\"v\",\"type\":\"STRING\"},"
-    "{\"name\":\"y\",\"type\":\"BYTES\"},{\"name\":\"n\",\"type\":\"DECIMAL(9, 2)\"},{\"name\":\"m\",\"type\":\"DECIMAL(30, 5)\"},"
-    "{\"name\":\"w\",\"type\":\"TIME(3)\"},{\"name\":\"x\",\"type\":\"TIMESTAMP(3)\"},{\"name\":\"z\",\"type\":\"TIMESTAMP(6)\"},"
+    "{\"name\":\"y\",\"type\":\"BYTES\"},{\"name\":\"n\",\"type\":\"DECIMAL(9, "
+    "2)\"},{\"name\":\"m\",\"type\":\"DECIMAL(30, 5)\"},"
+    "{\"name\":\"w\",\"type\":\"TIME(3)\"},{\"name\":\"x\",\"type\":\"TIMESTAMP(3)\"},{\"name\":\"z\",\"type\":"
+    "\"TIMESTAMP(6)\"},"
     "{\"name\":\"l\",\"type\":\"TIMESTAMP(6) WITH LOCAL TIME ZONE\"},"
     "{\"name\":\"a\",\"type\":{\"type\":\"ARRAY\",\"element\":\"INT\"}},"
     "{\"name\":\"h\",\"type\":{\"type\":\"MAP\",\"key\":\"STRING NOT NULL\",\"value\":\"BIGINT\"}},"
@@ -27,7 +31,8 @@ char *kit_schema_json(const char *partition_keys, const char *options)
     assert_non_null(text);
     /* Without compression unless the test wants it: contexts for 22 columns cost more than all else. */
     const char *fast = strstr(options, "file.compression") != NULL ? "" : "\"file.compression\":\"none\"";
-    (void)snprintf(text, size, "{\"fields\":[%s],\"partitionKeys\":[%s],\"primaryKeys\":[],\"options\":{%s%s%s},\"comment\":\"\"}",
+    (void)snprintf(text, size,
+                   "{\"fields\":[%s],\"partitionKeys\":[%s],\"primaryKeys\":[],\"options\":{%s%s%s},\"comment\":\"\"}",
                    column_json, partition_keys, fast, fast[0] != '\0' && options[0] != '\0' ? "," : "", options);
     return text;
 }
@@ -63,6 +68,18 @@ void table_kit_close(table_kit *k)
     pml_table_release(k->table);
     k->table = NULL;
     k->n_batches = 0;
+}
+
+void table_kit_run(const char *partition_keys, const char *options, void (*body)(table_kit *k))
+{
+    test_env *t = test_env_open(NULL);
+    table_kit k;
+    char *json = kit_schema_json(partition_keys, options);
+    table_kit_create(&k, t, test_path(t, "wh/t"), json);
+    free(json);
+    body(&k);
+    table_kit_close(&k);
+    test_env_close(t);
 }
 
 /* ---- writing ---- */
@@ -122,7 +139,8 @@ void table_kit_batch(struct ArrowArray *out, table_kit *k, int64_t rows)
         column(&columns[i], k, i, rows, k->next_id);
     must_ok(pml_batch__from_columns(out, k->t->env, columns, k->n_fields, rows, NULL), NULL);
     free(columns);
-    must_ok(pml_batch__gather_rows(&k->batches[k->n_batches], k->t->env, k->fields, k->n_fields, out, NULL, rows, NULL), NULL);
+    must_ok(pml_batch__gather_rows(&k->batches[k->n_batches], k->t->env, k->fields, k->n_fields, out, NULL, rows, NULL),
+            NULL);
     k->first_id[k->n_batches++] = k->next_id;
     k->next_id += rows;
 }
@@ -262,8 +280,8 @@ static int64_t id_of(const struct ArrowArray *column_array, int64_t row)
     return ((const int64_t *)column_array->buffers[1])[column_array->offset + row];
 }
 
-static void compare_row(table_kit *k, const struct ArrowArray *got, int64_t row, const kit_read *r, const uint8_t *wanted,
-                        uint8_t *seen)
+static void compare_row(table_kit *k, const struct ArrowArray *got, int64_t row, const kit_read *r,
+                        const uint8_t *wanted, uint8_t *seen)
 {
     size_t id_at = 0, n = r->n_columns == 0 ? k->n_fields : r->n_columns;
     for (size_t i = 0; i < r->n_columns; i++)
@@ -276,7 +294,8 @@ static void compare_row(table_kit *k, const struct ArrowArray *got, int64_t row,
     size_t b = batch_of(k, id);
     for (size_t i = 0; i < n; i++) {
         size_t from = r->n_columns == 0 ? i : (size_t)r->columns[i];
-        if (!array_rows_equal(got->children[i], row, k->batches[b].children[from], id - k->first_id[b], &k->fields[from].type))
+        if (!array_rows_equal(got->children[i], row, k->batches[b].children[from], id - k->first_id[b],
+                              &k->fields[from].type))
             fail_msg("row %lld differs in column %s", (long long)id, k->fields[from].name);
     }
 }
@@ -352,7 +371,8 @@ bool table_kit_has_batch(table_kit *k, size_t b)
 
 /* ---- predicates ---- */
 
-pml_pred *kit_leaf(table_kit *k, pml_arena *arena, int32_t column_index, pml_pred_op op, const pml_value *literals, size_t n)
+pml_pred *kit_leaf(table_kit *k, pml_arena *arena, int32_t column_index, pml_pred_op op, const pml_value *literals,
+                   size_t n)
 {
     pml_pred *p = pml_arena__alloc(arena, sizeof *p);
     assert_non_null(p);
@@ -367,7 +387,8 @@ static pml_value literal_of(table_kit *k, pml_arena *arena, int32_t column_index
 {
     pml_value v;
     if (column_index == 0)
-        return (pml_value){.kind = PML_VALUE_INT, .i = k->next_id == 0 ? 0 : (int64_t)(test_random(k->t) % (uint64_t)k->next_id)};
+        return (pml_value){.kind = PML_VALUE_INT,
+                           .i = k->next_id == 0 ? 0 : (int64_t)(test_random(k->t) % (uint64_t)k->next_id)};
     if (test_random(k->t) % 20 == 0)
         return (pml_value){.kind = PML_VALUE_NULL};
     if (!is_partition_key(k->table, (size_t)column_index))
@@ -406,4 +427,30 @@ pml_pred *kit_random_predicate(table_kit *k, pml_arena *arena, int depth)
     for (size_t i = 0; i < p->n_children; i++)
         p->children[i] = kit_random_predicate(k, arena, depth - 1);
     return p;
+}
+
+/* ---- files ---- */
+
+void kit_write_text(const char *path, const char *text)
+{
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+}
+
+void kit_replace_in_file(const char *path, const char *from, const char *to)
+{
+    size_t len;
+    uint8_t *data = test_read_file(path, &len);
+    char *text = calloc(len + 400, 1), *at;
+    assert_non_null(text);
+    memcpy(text, data, len);
+    at = strstr(text, from);
+    assert_non_null(at);
+    memmove(at + strlen(to), at + strlen(from), strlen(at + strlen(from)) + 1);
+    memcpy(at, to, strlen(to));
+    kit_write_text(path, text);
+    free(text);
+    free(data);
 }

@@ -40,6 +40,9 @@ void table_kit_create(table_kit *k, test_env *t, const char *path, const char *s
 void table_kit_init(table_kit *k, test_env *t, pml_table *table);
 void table_kit_close(table_kit *k);
 
+/* body with a fresh table of kit_schema_json on local files. */
+void table_kit_run(const char *partition_keys, const char *options, void (*body)(table_kit *k));
+
 /* A new random batch, remembered as batch k->n_batches - 1. */
 void table_kit_batch(struct ArrowArray *out, table_kit *k, int64_t rows);
 /* Writes with the table's schema. On failure the array is released, too. */
@@ -76,5 +79,9 @@ pml_pred *kit_random_predicate(table_kit *k, pml_arena *arena, int depth);
 int64_t kit_expected_rows(table_kit *k, const pml_pred *p, size_t batches);
 /* Whether the newest snapshot holds all rows of this batch (true) or none (false); anything between fails the test. */
 bool table_kit_has_batch(table_kit *k, size_t batch);
+
+/* A whole file, and one change to a text file. */
+void kit_write_text(const char *path, const char *text);
+void kit_replace_in_file(const char *path, const char *from, const char *to);
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "storage/local_fs.h"
@@ -47,7 +48,8 @@ static void world_close(world *w)
     faulty_fs_destroy(&w->f);
 }
 
-static int run(pml_commit_result *r, world *w, const char *user, pml_messages *m, int64_t identifier, uint32_t flags, pml_error *err)
+static int run(pml_commit_result *r, world *w, const char *user, pml_messages *m, int64_t identifier, uint32_t flags,
+               pml_error *err)
 {
     pml_commit *c;
     pml_commit_options o = PML_COMMIT_OPTIONS_INIT;
@@ -462,10 +464,75 @@ static void snapshot_carries_counts_watermark_and_properties(void **state)
     world_close(&w);
 }
 
+static const char *in_table(world *w, const char *name)
+{
+    static char path[2][400];
+    static int i;
+    i = 1 - i;
+    (void)snprintf(path[i], sizeof path[i], "%s/%s", w->path, name);
+    return path[i];
+}
+
+static void snapshot_carries_the_statistics_of_its_schema_on(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool carried;
+    } cases[] = {{"{\"snapshotId\":1,\"schemaId\":0}", true},
+                 {"{\"snapshotId\":1,\"schemaId\":1}", false},
+                 {"{\"snapshotId\":1", false}};
+    for (size_t i = 0; i < 3; i++) {
+        world w;
+        pml_arena arena;
+        pml_snapshot s;
+        world_open(&w);
+        pml_arena__init(&arena, w.t->env);
+        (void)table_kit_append(&w.k, 3);
+        assert_int_equal(mkdir(in_table(&w, "statistics"), 0700), 0);
+        kit_write_text(in_table(&w, "statistics/stat-1"), cases[i].text);
+        kit_replace_in_file(in_table(&w, "snapshot/snapshot-1"), "\"nextRowId\"",
+                            "\"statistics\" : \"stat-1\",\n  \"nextRowId\"");
+        (void)table_kit_append(&w.k, 3);
+        load(&s, &arena, &w, 2);
+        assert_int_equal(s.statistics != NULL, cases[i].carried);
+        pml_arena__clear(&arena);
+        world_close(&w);
+    }
+}
+
+static void snapshot_names_the_latest_schema(void **state)
+{
+    (void)state;
+    world w;
+    pml_arena arena;
+    pml_snapshot s;
+    size_t len;
+    world_open(&w);
+    pml_arena__init(&arena, w.t->env);
+    (void)table_kit_append(&w.k, 3);
+    uint8_t *text = test_read_file(in_table(&w, "schema/schema-0"), &len);
+    char *copy = calloc(len + 1, 1);
+    assert_non_null(copy);
+    memcpy(copy, text, len);
+    kit_write_text(in_table(&w, "schema/schema-1"), copy);
+    kit_replace_in_file(in_table(&w, "schema/schema-1"), "\"id\" : 0", "\"id\" : 1");
+    free(copy);
+    free(text);
+    (void)table_kit_append(&w.k, 3);
+    load(&s, &arena, &w, 2);
+    assert_int_equal(s.schema_id, 1);
+    table_kit_must_read(&w.k, &(kit_read){0});
+    table_kit_must_read(&w.k, &(kit_read){.snapshot = 2});
+    pml_arena__clear(&arena);
+    world_close(&w);
+}
+
 static void many_commits_merge_manifests_and_keep_every_file(void **state)
 {
     (void)state;
-    static const char *const options[] = {"\"manifest.merge-min-count\":\"5\"", "\"manifest.target-file-size\":\"4 kb\"",
+    static const char *const options[] = {"\"manifest.merge-min-count\":\"5\"",
+                                          "\"manifest.target-file-size\":\"4 kb\"",
                                           "\"manifest.merge-min-count\":\"1\"", "\"manifest.merge-min-count\":\"0\""};
     for (size_t i = 0; i < 4; i++) {
         world w;
@@ -556,6 +623,8 @@ int main(void)
         cmocka_unit_test(commit_of_deleted_files_is_refused_with_check),
         cmocka_unit_test(commit_without_files_makes_no_snapshot_unless_asked),
         cmocka_unit_test(snapshot_carries_counts_watermark_and_properties),
+        cmocka_unit_test(snapshot_carries_the_statistics_of_its_schema_on),
+        cmocka_unit_test(snapshot_names_the_latest_schema),
         cmocka_unit_test(many_commits_merge_manifests_and_keep_every_file),
         cmocka_unit_test(commit_on_a_damaged_table_names_the_missing_file_at_once),
         cmocka_unit_test(messages_of_another_table_are_refused),

@@ -8,7 +8,8 @@
 #include "support/table_kit.h"
 
 static const char schema[] =
-    "{\"fields\":[{\"name\":\"id\",\"type\":\"BIGINT NOT NULL\"},{\"name\":\"q\",\"type\":\"INT\"}],\"partitionKeys\":[\"q\"],"
+    "{\"fields\":[{\"name\":\"id\",\"type\":\"BIGINT NOT "
+    "NULL\"},{\"name\":\"q\",\"type\":\"INT\"}],\"partitionKeys\":[\"q\"],"
     "\"primaryKeys\":[],\"options\":{\"file.compression\":\"none\",\"manifest.merge-min-count\":\"2\"}}";
 
 typedef struct world {
@@ -30,7 +31,8 @@ static void world_close(world *w)
     sim_fs_free(w->sim);
 }
 
-static int try_commit(world *w, pml_messages *m, int64_t identifier, uint32_t flags, pml_commit_result *r, pml_error *err)
+static int try_commit(world *w, pml_messages *m, int64_t identifier, uint32_t flags, pml_commit_result *r,
+                      pml_error *err)
 {
     pml_commit *c = NULL;
     pml_commit_options o = PML_COMMIT_OPTIONS_INIT;
@@ -105,7 +107,9 @@ static void power_cut_at_any_point_of_two_commits_keeps_what_was_acknowledged(vo
     assert_true(points > 40);
     for (long long point = 1; point <= points + 1; point++)
         for (size_t i = 0; i < 2; i++)
-            (void)crash_in_commit(point, i == 0 ? SIM_FS_LOSE_ALL : point % 4 == 0 ? SIM_FS_KEEP_ALL : test_seed() + (uint64_t)point);
+            (void)crash_in_commit(point, i == 0           ? SIM_FS_LOSE_ALL
+                                         : point % 4 == 0 ? SIM_FS_KEEP_ALL
+                                                          : test_seed() + (uint64_t)point);
 }
 
 /* Messages were prepared, the power goes in the commit, and the same messages are committed again: exactly once. */

@@ -19,12 +19,13 @@ typedef struct world {
     bool acknowledged; /* the step said PML_OK */
 } world;
 
-#define COLUMNS                                                                                                            \
+#define COLUMNS                                                                                      \
     "{\"fields\":[{\"name\":\"id\",\"type\":\"BIGINT NOT NULL\"},{\"name\":\"q\",\"type\":\"INT\"}," \
     "{\"name\":\"v\",\"type\":\"STRING\"}],\"primaryKeys\":[],\"comment\":\"\","
 #define OPTIONS(more) "\"options\":{\"file.compression\":\"none\",\"manifest.merge-min-count\":\"2\"" more "}}"
 
-static const char partitioned[] = COLUMNS "\"partitionKeys\":[\"q\"]," OPTIONS(",\"bucket\":\"2\",\"bucket-key\":\"id\"");
+static const char partitioned[] =
+    COLUMNS "\"partitionKeys\":[\"q\"]," OPTIONS(",\"bucket\":\"2\",\"bucket-key\":\"id\"");
 static const char plain[] = COLUMNS "\"partitionKeys\":[]," OPTIONS("");
 
 static void world_open(world *w, const char *json)
@@ -54,7 +55,8 @@ typedef void (*after_fn)(world *w, int rc, const pml_error *err);
 
 static bool is_known_code(int rc)
 {
-    return rc == PML_E_NOMEM || rc == PML_E_IO || rc == PML_E_UNKNOWN_OUTCOME || rc == PML_E_NO_SPACE || rc == PML_E_SNAPSHOT_GONE;
+    return rc == PML_E_NOMEM || rc == PML_E_IO || rc == PML_E_UNKNOWN_OUTCOME || rc == PML_E_NO_SPACE ||
+           rc == PML_E_SNAPSHOT_GONE;
 }
 
 static void check_failure(int rc, const pml_error *err)
@@ -147,7 +149,8 @@ static int step_read(world *w, pml_error *err)
     const pml_value v = {.kind = PML_VALUE_INT, .i = 10};
     pml_value literals[] = {v};
     const pml_field *f = &w->k.fields[0];
-    pml_pred leaf = {.op = PML_PRED_LT, .field_id = f->id, .type = &f->type, .name = f->name, .n_literals = 1, .literals = literals};
+    pml_pred leaf = {
+        .op = PML_PRED_LT, .field_id = f->id, .type = &f->type, .name = f->name, .n_literals = 1, .literals = literals};
     const pml_predicate p = {.tree = &leaf};
     int64_t rows = 0;
     int rc;
@@ -249,7 +252,8 @@ static int step_write(world *w, pml_error *err)
     const struct ArrowArray *from = &w->k.batches[w->k.n_batches - 1];
     long long fail_at = w->t->fail_at, count = atomic_load(&w->t->count);
     w->t->fail_at = 0; /* not while the input is made */
-    must_ok(pml_batch__gather_rows(&batch, w->t->env, w->k.fields, w->k.n_fields, from, NULL, from->length, NULL), NULL);
+    must_ok(pml_batch__gather_rows(&batch, w->t->env, w->k.fields, w->k.n_fields, from, NULL, from->length, NULL),
+            NULL);
     atomic_store(&w->t->count, count);
     w->t->fail_at = fail_at;
     return table_kit_try_prepare(&w->m, &w->k, &batch, err);

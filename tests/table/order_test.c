@@ -8,7 +8,8 @@
 
 static const char schema[] =
     "{\"fields\":[{\"name\":\"id\",\"type\":\"BIGINT NOT NULL\"},{\"name\":\"q\",\"type\":\"INT\"}],"
-    "\"partitionKeys\":[\"q\"],\"primaryKeys\":[],\"options\":{\"bucket\":\"2\",\"bucket-key\":\"id\",\"target-file-size\":"
+    "\"partitionKeys\":[\"q\"],\"primaryKeys\":[],\"options\":{\"bucket\":\"2\",\"bucket-key\":\"id\",\"target-file-"
+    "size\":"
     "\"1 b\",\"file.compression\":\"none\",\"source.split.target-size\":\"1 b\"}}";
 
 typedef struct last_of {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "storage/file_io.h"
@@ -12,21 +13,13 @@
 #include "support/table_kit.h"
 
 #define TABLE(fields, more) "{\"fields\":[" fields "]," more "\"comment\":\"\"}"
-#define ID "{\"name\":\"id\",\"type\":\"BIGINT NOT NULL\"}"
+#define ID                  "{\"name\":\"id\",\"type\":\"BIGINT NOT NULL\"}"
 
 static const char simple[] = TABLE(ID, "\"partitionKeys\":[],\"primaryKeys\":[],\"options\":{},");
 
 static int create(pml_table **out, test_env *t, const char *path, const char *json, uint32_t flags, pml_error *err)
 {
     return pml_table_create(out, t->env, path, json, strlen(json), flags, err);
-}
-
-static void write_text(const char *path, const char *text)
-{
-    FILE *f = fopen(path, "w");
-    assert_non_null(f);
-    assert_true(fputs(text, f) >= 0);
-    assert_int_equal(fclose(f), 0);
 }
 
 /* ---- create and open ---- */
@@ -207,7 +200,8 @@ static void table_lists_its_snapshots_and_files(void **state)
     assert_int_equal(stream_rows(&stream, 12), 15);
     must_fail_with(PML_E_NOT_FOUND, pml_table_files(&stream, k.table, 9, &err), &err);
     /* A gap between snapshots is no reason to look for each number in it. */
-    assert_int_equal(rename(test_path(t, "t/snapshot/snapshot-3"), test_path(t, "t/snapshot/snapshot-4000000000000")), 0);
+    assert_int_equal(rename(test_path(t, "t/snapshot/snapshot-3"), test_path(t, "t/snapshot/snapshot-4000000000000")),
+                     0);
     (void)unlink(test_path(t, "t/snapshot/LATEST"));
     must_fail_with(PML_E_CORRUPT, pml_table_snapshots(&stream, k.table, &err), &err);
     assert_non_null(strstr(err.message, "snapshot-4000000000000"));
@@ -237,7 +231,7 @@ static void catalog_lists_and_drops_tables(void **state)
     }
     assert_int_equal(mkdir(test_path(t, "wh/a.db/no_table"), 0700), 0);
     assert_int_equal(mkdir(test_path(t, "wh/no_database"), 0700), 0);
-    write_text(test_path(t, "wh/file.db"), "");
+    kit_write_text(test_path(t, "wh/file.db"), "");
     must_ok(pml_catalog_tables(&names, c, &err), &err);
     assert_int_equal(names.n, 4);
     assert_string_equal(names.v[0], "a.x");
@@ -327,8 +321,8 @@ static void tree_is_removed_without_following_links(void **state)
     assert_int_equal(mkdir(test_path(t, "a"), 0700), 0);
     assert_int_equal(mkdir(test_path(t, "a/b"), 0700), 0);
     assert_int_equal(mkdir(test_path(t, "keep"), 0700), 0);
-    write_text(test_path(t, "keep/f"), "x");
-    write_text(test_path(t, "a/b/f"), "x");
+    kit_write_text(test_path(t, "keep/f"), "x");
+    kit_write_text(test_path(t, "a/b/f"), "x");
     assert_int_equal(symlink(test_path(t, "keep"), test_path(t, "a/b/link")), 0);
     must_ok(pml_file__remove_tree(t->env, test_path(t, "a/"), &err), &err);
     assert_int_not_equal(access(test_path(t, "a"), F_OK), 0);
@@ -338,22 +332,6 @@ static void tree_is_removed_without_following_links(void **state)
 }
 
 /* ---- metadata that lies ---- */
-
-static void replace_in_file(const char *path, const char *from, const char *to)
-{
-    size_t len;
-    uint8_t *data = test_read_file(path, &len);
-    char *text = calloc(len + 400, 1), *at;
-    assert_non_null(text);
-    memcpy(text, data, len);
-    at = strstr(text, from);
-    assert_non_null(at);
-    memmove(at + strlen(to), at + strlen(from), strlen(at + strlen(from)) + 1);
-    memcpy(at, to, strlen(to));
-    write_text(path, text);
-    free(text);
-    free(data);
-}
 
 static void snapshot_that_lies_is_an_error_and_nothing_worse(void **state)
 {
@@ -378,7 +356,7 @@ static void snapshot_that_lies_is_an_error_and_nothing_worse(void **state)
         table_kit_create(&k, t, test_path(t, "t"), simple);
         (void)table_kit_append(&k, 3);
         pml_messages *m = table_kit_prepare(&k, 2);
-        replace_in_file(test_path(t, "t/snapshot/snapshot-1"), lies[i].from, lies[i].to);
+        kit_replace_in_file(test_path(t, "t/snapshot/snapshot-1"), lies[i].from, lies[i].to);
         must_ok(pml_scan_new(&scan, k.table, &err), &err);
         int rc = pml_scan_plan(&plan, scan, &err);
         if (rc != lies[i].code)
@@ -395,6 +373,118 @@ static void snapshot_that_lies_is_an_error_and_nothing_worse(void **state)
     }
 }
 
+/* What a manifest says of a file goes into the table through a commit of changed messages. */
+static void lie_about_file(pml_data_file *f, size_t i)
+{
+    static const char *const columns[] = {"id"};
+    switch (i) {
+    case 0: f->name = "../../../etc/passwd.parquet"; break;
+    case 1: f->name = "noformat"; break;
+    case 2: f->name = "data-1.orc"; break;
+    case 3: f->schema_id = 99; break;
+    case 4: f->write_cols = (pml_string_list){true, 1, columns}; break;
+    case 5: f->value_stats.min.len = 5; break;
+    case 6: f->external_path = "/nowhere/data-1.parquet"; break;
+    default: break;
+    }
+}
+
+static void file_that_lies_is_refused_by_the_plan_or_the_read(void **state)
+{
+    (void)state;
+    static const int codes[] = {PML_E_CORRUPT,     PML_E_CORRUPT, PML_E_UNSUPPORTED,  PML_E_CORRUPT,
+                                PML_E_UNSUPPORTED, PML_E_CORRUPT, PML_E_SNAPSHOT_GONE};
+    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
+        test_env *t = test_env_open(NULL);
+        table_kit k;
+        pml_scan *scan;
+        pml_plan *plan;
+        pml_predicate *p;
+        struct ArrowArrayStream stream;
+        struct ArrowArray batch;
+        pml_error err = PML_ERROR_INIT;
+        table_kit_create(&k, t, test_path(t, "t"), simple);
+        pml_messages *m = table_kit_prepare(&k, 3);
+        lie_about_file(&m->v[0]->files[0], i);
+        (void)table_kit_commit(&k, m);
+        must_ok(pml_predicate_leaf(&p, k.table, "id", PML_OP_LE, &(pml_literal){"5", 1}, 1, &err), &err);
+        must_ok(pml_scan_new(&scan, k.table, &err), &err);
+        must_ok(pml_scan_set_predicate(scan, p, &err), &err);
+        int rc = pml_scan_plan(&plan, scan, &err);
+        if (rc == PML_OK) {
+            must_ok(pml_read_open(&stream, plan, NULL, &err), &err);
+            assert_int_not_equal(stream.get_next(&stream, &batch), 0);
+            rc = pml_stream_error(&stream, &err);
+            stream.release(&stream);
+        }
+        if (rc != codes[i])
+            fail_msg("case %zu: %d %s", i, rc, err.message);
+        pml_plan_free(plan);
+        pml_scan_free(scan);
+        pml_predicate_free(p);
+        table_kit_close(&k);
+        test_env_close(t);
+    }
+}
+
+static void row_counts_that_pass_all_numbers_are_an_error(void **state)
+{
+    (void)state;
+    test_env *t = test_env_open(NULL);
+    table_kit k;
+    pml_plan *plan;
+    pml_commit *c;
+    pml_commit_result r = PML_COMMIT_RESULT_INIT;
+    pml_split_info info = PML_SPLIT_INFO_INIT;
+    pml_error err = PML_ERROR_INIT;
+    int64_t rows;
+    table_kit_create(&k, t, test_path(t, "t"), simple);
+    pml_messages *m[2];
+    for (int i = 0; i < 2; i++) {
+        m[i] = table_kit_prepare(&k, 3);
+        m[i]->v[0]->files[0].row_count = INT64_MAX - 5;
+        m[i]->v[0]->files[0].size_bytes = INT64_MAX - 5;
+    }
+    must_ok(pml_commit_open(&c, k.table, "me", &err), &err);
+    must_fail_with(PML_E_OVERFLOW, pml_commit_run(&r, c, m, 2, 1, NULL, &err), &err);
+    must_ok(pml_commit_run(&r, c, m, 1, 1, NULL, &err), &err);
+    must_fail_with(PML_E_OVERFLOW, pml_commit_run(&r, c, m + 1, 1, 2, NULL, &err), &err);
+    /* A snapshot whose total is wrong lets the second one in. */
+    kit_replace_in_file(test_path(t, "t/snapshot/snapshot-1"), "\"totalRecordCount\" : 9223372036854775802",
+                        "\"totalRecordCount\" : 0");
+    must_ok(pml_commit_run(&r, c, m + 1, 1, 2, NULL, &err), &err);
+    kit_plan(&plan, &k, &(kit_read){0});
+    must_fail_with(PML_E_CORRUPT, pml_plan_count(&rows, plan, &err), &err);
+    must_ok(pml_plan_split_get(&info, plan, 0, &err), &err);
+    assert_true(info.rows_on_disk > 0);
+    pml_plan_free(plan);
+    pml_commit_close(c);
+    for (int i = 0; i < 2; i++)
+        pml_messages_free(m[i]);
+    table_kit_close(&k);
+    test_env_close(t);
+}
+
+static void files_are_dated_by_the_clock_on_the_wall(void **state)
+{
+    (void)state;
+    static const char *const zones[] = {"AAA-9", "BBB+3:30", "UTC"};
+    static const int64_t minutes[] = {540, -210, 0};
+    for (size_t i = 0; i < 3; i++) {
+        test_env *t = test_env_open(NULL);
+        table_kit k;
+        assert_int_equal(setenv("TZ", zones[i], 1), 0);
+        tzset();
+        table_kit_create(&k, t, test_path(t, "t"), simple);
+        pml_messages *m = table_kit_prepare(&k, 1);
+        assert_int_equal(m->v[0]->files[0].creation_time_ms.v, atomic_load(&t->wall_ms) + minutes[i] * 60000);
+        pml_messages_free(m);
+        k.absent[0] = true;
+        table_kit_close(&k);
+        test_env_close(t);
+    }
+}
+
 static void snapshot_with_the_last_number_has_no_successor(void **state)
 {
     (void)state;
@@ -406,8 +496,9 @@ static void snapshot_with_the_last_number_has_no_successor(void **state)
     table_kit_create(&k, t, test_path(t, "t"), simple);
     (void)table_kit_append(&k, 3);
     pml_messages *m = table_kit_prepare(&k, 2);
-    replace_in_file(test_path(t, "t/snapshot/snapshot-1"), "\"id\" : 1", "\"id\" : 9223372036854775807");
-    assert_int_equal(rename(test_path(t, "t/snapshot/snapshot-1"), test_path(t, "t/snapshot/snapshot-9223372036854775807")), 0);
+    kit_replace_in_file(test_path(t, "t/snapshot/snapshot-1"), "\"id\" : 1", "\"id\" : 9223372036854775807");
+    assert_int_equal(
+        rename(test_path(t, "t/snapshot/snapshot-1"), test_path(t, "t/snapshot/snapshot-9223372036854775807")), 0);
     must_ok(pml_commit_open(&c, k.table, "me", &err), &err);
     must_fail_with(PML_E_OVERFLOW, pml_commit_run(&r, c, &m, 1, 1, NULL, &err), &err);
     pml_commit_close(c);
@@ -430,6 +521,9 @@ int main(void)
         cmocka_unit_test(drop_that_fails_half_way_can_be_repeated),
         cmocka_unit_test(tree_is_removed_without_following_links),
         cmocka_unit_test(snapshot_that_lies_is_an_error_and_nothing_worse),
+        cmocka_unit_test(file_that_lies_is_refused_by_the_plan_or_the_read),
+        cmocka_unit_test(row_counts_that_pass_all_numbers_are_an_error),
+        cmocka_unit_test(files_are_dated_by_the_clock_on_the_wall),
         cmocka_unit_test(snapshot_with_the_last_number_has_no_successor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
