@@ -43,7 +43,8 @@ static void probe_post(probe *p, int64_t start_ns, int64_t row, int64_t rows)
     (void)pthread_mutex_unlock(&p->mu);
 }
 
-static int write_batch(live *l, struct ArrowArray *batch, const struct ArrowSchema *schema, int64_t last_row, pml_error *err)
+static int write_batch(live *l, struct ArrowArray *batch, const struct ArrowSchema *schema, int64_t last_row,
+                       pml_error *err)
 {
     life *s = l->life;
     int64_t rows = batch->length;

@@ -25,9 +25,9 @@ typedef struct live_options {
 typedef struct probe {
     pthread_mutex_t mu;
     pthread_cond_t changed;
-    atomic_bool waiting; /* the next write call is wanted */
+    atomic_bool waiting;   /* the next write call is wanted */
     int64_t start_ns, row; /* row -1: none yet */
-    int64_t rows; /* in the table when the call had returned */
+    int64_t rows;          /* in the table when the call had returned */
 } probe;
 
 typedef struct live {

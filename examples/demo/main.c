@@ -28,7 +28,7 @@ enum {
 
 typedef struct arguments {
     live_options live;
-    const char *verify; /* not NULL: what to be instead of the parent */
+    const char *verify;  /* not NULL: what to be instead of the parent */
     int64_t live_number; /* -1: the parent */
 } arguments;
 
@@ -103,8 +103,9 @@ static pid_t start_process(const arguments *a, const char *role, int64_t number,
     (void)snprintf(text[1], sizeof text[1], "%" PRId64, a->live.batch_rows);
     (void)snprintf(text[2], sizeof text[2], "%" PRId64, a->live.commit_every_ms);
     (void)snprintf(text[3], sizeof text[3], "%" PRId64, number);
-    const char *const words[] = {self_path,      "--csv",        a->live.csv, "--warehouse",    a->live.warehouse, "--rate", text[0],
-                                 "--batch-rows", text[1],        "--commit-every", text[2], role, text[3], NULL};
+    const char *const words[] = {self_path, "--csv", a->live.csv,    "--warehouse", a->live.warehouse,
+                                 "--rate",  text[0], "--batch-rows", text[1],       "--commit-every",
+                                 text[2],   role,    text[3],        NULL};
     (void)fflush(NULL);
     pid_t pid = fork();
     if (pid != 0)
@@ -192,12 +193,15 @@ static bool run_first_life(const arguments *a, status *s, view *v, int fd)
                  view_number(number[0], v->total));
     end how = watch(v, l, start_process(a, "--live", 0, fd), true);
     if (how == END_DONE)
-        (void)fprintf(stderr, "demo: the live process ended before it could be killed: give it more rows or a lower --rate\n");
+        (void)fprintf(stderr,
+                      "demo: the live process ended before it could be killed: give it more rows or a lower --rate\n");
     if (how != END_KILLED)
         return false;
     int64_t written = atomic_load(&l->written), committed = atomic_load(&l->committed);
-    (void)printf("\nKilled with SIGKILL. %s rows were visible, %s of them committed; %s were in memory only and are gone.\n",
-                 view_number(number[0], written), view_number(number[1], committed), view_number(number[2], written - committed));
+    (void)printf(
+        "\nKilled with SIGKILL. %s rows were visible, %s of them committed; %s were in memory only and are gone.\n",
+        view_number(number[0], written), view_number(number[1], committed),
+        view_number(number[2], written - committed));
     return true;
 }
 
@@ -210,10 +214,11 @@ static bool run_second_life(const arguments *a, status *s, view *v, int fd)
         (void)fprintf(stderr, "demo: the live process failed\n");
         return false;
     }
-    (void)printf("\nRecovered: the snapshot had the committed ends of %s partition-buckets; %s rows of the file were left out as\n"
+    (void)printf("\nRecovered: the snapshot had the committed ends of %s partition-buckets; %s rows of the file were "
+                 "left out as\n"
                  "committed, %s were written.\n",
-                 view_number(number[0], atomic_load(&l->partition_buckets)), view_number(number[1], atomic_load(&l->skipped)),
-                 view_number(number[2], atomic_load(&l->written)));
+                 view_number(number[0], atomic_load(&l->partition_buckets)),
+                 view_number(number[1], atomic_load(&l->skipped)), view_number(number[2], atomic_load(&l->written)));
     return true;
 }
 
@@ -237,8 +242,9 @@ static int parent_main(const arguments *a)
     if (total < 0 || create_table(a) != PML_OK)
         return EXIT_FAILURE;
     int fd = memfd_create("demo-status", MFD_CLOEXEC);
-    status *s = fd < 0 || ftruncate(fd, sizeof *s) != 0 ? MAP_FAILED
-                                                        : mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    status *s = fd < 0 || ftruncate(fd, sizeof *s) != 0
+                    ? MAP_FAILED
+                    : mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (s == MAP_FAILED) {
         (void)fprintf(stderr, "demo: memory for the status: %m\n");
         return EXIT_FAILURE;

@@ -255,7 +255,8 @@ static int progress_load(source *s, pml_error *err)
     if (pml_rt_offsets_all_lost(s->offsets)) {
         *err = (pml_error){.struct_size = sizeof *err,
                            .code = PML_E_PROGRESS_LOST,
-                           .message = "the snapshot that recorded the offsets has expired: a replay would write rows twice"};
+                           .message =
+                               "the snapshot that recorded the offsets has expired: a replay would write rows twice"};
         return PML_E_PROGRESS_LOST;
     }
     for (size_t i = 0; rc == PML_OK && i < pml_rt_offsets_count(s->offsets); i++) {

@@ -10,7 +10,7 @@
 enum { STATUS_LIVES = 2, STATUS_CARRIERS = 32 };
 
 typedef struct carrier {
-    char name[8]; /* written before the number of carriers grows */
+    char name[8];                                 /* written before the number of carriers grows */
     atomic_llong flights, delayed, delay_minutes; /* delayed: flights whose delay on arrival is known */
 } carrier;
 

@@ -21,7 +21,7 @@ typedef struct source_rows {
 
 typedef struct findings {
     int64_t rows, distinct, different, foreign; /* different: other values; foreign: no such row number */
-    uint64_t checksum; /* sum of the hashes of the table's rows */
+    uint64_t checksum;                          /* sum of the hashes of the table's rows */
 } findings;
 
 /* FNV-1a, then mixed, so that sums of hashes do not cancel out. */
@@ -178,15 +178,17 @@ int verify_run(const char *warehouse, const char *csv)
         (void)fprintf(stderr, "demo: reading the table: %s (%s)\n", err.message, pml_error_name(rc));
     for (int64_t i = 0; i < s.n; i++)
         want += s.hashes[i];
-    bool ok = rc == PML_OK && f.rows == s.n && f.distinct == s.n && f.different == 0 && f.foreign == 0 && f.checksum == want;
+    bool ok =
+        rc == PML_OK && f.rows == s.n && f.distinct == s.n && f.different == 0 && f.foreign == 0 && f.checksum == want;
     if (rc == PML_OK) {
         char rows[VIEW_NUMBER], distinct[VIEW_NUMBER], of_file[VIEW_NUMBER];
         (void)printf("A fresh process read the committed table: %s rows, %s distinct row numbers; the file has %s.\n"
                      "Checksum of all columns: table %016" PRIx64 ", file %016" PRIx64 ".\n",
-                     view_number(rows, f.rows), view_number(distinct, f.distinct), view_number(of_file, s.n), f.checksum, want);
+                     view_number(rows, f.rows), view_number(distinct, f.distinct), view_number(of_file, s.n),
+                     f.checksum, want);
         if (!ok)
-            (void)printf("MISMATCH: %" PRId64 " rows missing, %" PRId64 " doubled, %" PRId64 " with other values, %" PRId64
-                         " foreign\n",
+            (void)printf("MISMATCH: %" PRId64 " rows missing, %" PRId64 " doubled, %" PRId64
+                         " with other values, %" PRId64 " foreign\n",
                          s.n - f.distinct, f.rows - f.distinct - f.foreign, f.different, f.foreign);
     }
     free(s.hashes);

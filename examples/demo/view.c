@@ -6,11 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "live.h"
 
-enum { TOP_CARRIERS = 5, BAR_CELLS = 40 };
+enum { TOP_CARRIERS = 5, BAR_CELLS = 40, WIDTH_MIN = 80, HEIGHT_MIN = 14 /* for the block to stay in one piece */ };
 
 const char *view_number(char out[VIEW_NUMBER], int64_t n)
 {
@@ -25,11 +26,19 @@ const char *view_number(char out[VIEW_NUMBER], int64_t n)
     return out;
 }
 
+static bool has_room(void)
+{
+    struct winsize size = {0};
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
+        return true; /* not known */
+    return size.ws_col >= WIDTH_MIN && size.ws_row >= HEIGHT_MIN;
+}
+
 void view_start(view *v, int64_t total)
 {
     const char *term = getenv("TERM"), *no_color = getenv("NO_COLOR");
     *v = (view){.total = total, .started_ns = live_now_ns()};
-    v->terminal = isatty(STDOUT_FILENO) && term != NULL && term[0] != '\0' && strcmp(term, "dumb") != 0;
+    v->terminal = isatty(STDOUT_FILENO) && term != NULL && term[0] != '\0' && strcmp(term, "dumb") != 0 && has_room();
     v->colour = v->terminal && (no_color == NULL || no_color[0] == '\0');
 }
 
@@ -91,7 +100,8 @@ static void put_freshness(view *v, const char *what, const latency *l)
     if (latency_count(l) == 0)
         put_line(v, "  %-26s -", what);
     else
-        put_line(v, "  %-26s p50 %7.2f ms   p99 %7.2f ms", what, latency_percentile(l, 0.5), latency_percentile(l, 0.99));
+        put_line(v, "  %-26s p50 %7.2f ms   p99 %7.2f ms", what, latency_percentile(l, 0.5),
+                 latency_percentile(l, 0.99));
 }
 
 static int64_t rows_written(const life *l)

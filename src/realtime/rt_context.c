@@ -48,7 +48,7 @@ int pml_rt_context_open(pml_rt_context **out, pml_env *env, const pml_rt_context
     c->env = env;
     c->pid = getpid();
     c->plugin = options == NULL ? NULL : options->store;
-    c->advanced_id = c->planned_id = -1;
+    c->advanced_id = c->planned_id = c->opened_id = -1;
     pml_arena__init(&c->arena, env);
     pml_map__init(&c->pbs, env);
     pml_map__init(&c->pbs_by_texts, env);
@@ -247,6 +247,36 @@ int pml_rt_context__effective(pml_effective **out, pml_rt_context *c, const pml_
     options.policy = (int)c->options.rt_foreign_overwrite;
     options.max_walk = c->options.rt_progress_max_walk;
     return pml_effective__load(out, c->env, &source, &options, snapshot, &c->effective_cache, err);
+}
+
+int64_t pml_rt_context__newest_id(pml_rt_context *c)
+{
+    pml_mutex__lock(&c->progress_mu);
+    int64_t id = c->advanced_id > c->planned_id ? c->advanced_id : c->planned_id;
+    id = c->opened_id > id ? c->opened_id : id;
+    pml_mutex__unlock(&c->progress_mu);
+    return id;
+}
+
+int pml_rt_context__latest_progress(pml_effective **out, pml_rt_context *c, pml_error *err)
+{
+    pml_arena arena;
+    pml_snapshot s;
+    int64_t id;
+    int rc;
+    *out = NULL;
+    pml_arena__init(&arena, c->env);
+    PML_TRY(pml_table__latest_snapshot(&id, c->table, false, err));
+    if (id < pml_rt_context__newest_id(c))
+        PML_TRY(pml_table__latest_snapshot(&id, c->table, true, err));
+    rc = id < 0 ? PML_E_NOT_FOUND : pml_table__load_snapshot(&s, &arena, c->table, id, err);
+    if (rc == PML_OK)
+        rc = pml_rt_context__effective(out, c, &s, err);
+    if (rc == PML_E_NOT_FOUND || rc == PML_E_SNAPSHOT_GONE) /* none, or it expired: that call knows how to begin anew */
+        rc = pml_rt_context__effective(out, c, NULL, err);
+out:
+    pml_arena__clear(&arena);
+    return rc;
 }
 
 /* ---- metrics ---- */

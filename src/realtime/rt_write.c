@@ -150,11 +150,16 @@ static int pb_of(rt_pb **out, pml_rt_writer *w, const pml_route_slice *s, pml_er
     *out = pml_rt_pb__find(w->ctx, &key);
     if (*out != NULL)
         return PML_OK;
+    pml_effective *progress = NULL;
     pml_mutex__lock(&w->create_mu);
-    int rc = pml_restore__first_sequence(&first, &w->restore, w->table, s->partition, s->bucket, err);
+    /* As it is now: what others did since the writer opened must not end the history of rows that are yet to come. */
+    int rc = pml_rt_context__latest_progress(&progress, w->ctx, err);
     if (rc == PML_OK)
-        rc = pml_rt_pb__get(out, w->ctx, &key, w->progress, first, err);
+        rc = pml_restore__first_sequence(&first, &w->restore, w->table, s->partition, s->bucket, err);
+    if (rc == PML_OK)
+        rc = pml_rt_pb__get(out, w->ctx, &key, progress, first, err);
     pml_mutex__unlock(&w->create_mu);
+    pml_effective__release(progress);
     return rc;
 }
 

@@ -70,7 +70,6 @@ static void writer_free(pml_rt_writer *w)
         pml_rt_writer__yield_table(env, w->table->branch_root);
     }
     pml_restore__clear(&w->restore);
-    pml_effective__release(w->progress);
     pml_mutex__destroy(&w->create_mu);
     pml_mutex__destroy(&w->flush_mu);
     pml_env__free(env, w);
@@ -103,6 +102,7 @@ static int check_schema(pml_rt_context *c, pml_table *t, pml_error *err)
 int pml_rt_writer_open(pml_rt_writer **out, pml_table *t, pml_rt_context *c, const pml_rt_writer_options *options, pml_error *err)
 {
     pml_rt_writer *none = NULL;
+    pml_effective *progress = NULL;
     int rc;
     *out = NULL;
     if (options != NULL && options->struct_size != sizeof *options)
@@ -132,12 +132,13 @@ int pml_rt_writer_open(pml_rt_writer **out, pml_table *t, pml_rt_context *c, con
                                                  "context anew and replay from the committed ends");
         goto out;
     }
-    PML_TRY(pml_rt_context__effective(&w->progress, c, NULL, err));
+    PML_TRY(pml_rt_context__latest_progress(&progress, c, err)); /* what cannot be read is said now, not at the first row */
     PML_TRY(pml_restore__load(&w->restore, c->table, err));
     warn_ignored(t);
     *out = w;
     w = NULL;
 out:
+    pml_effective__release(progress);
     if (w != NULL)
         writer_free(w);
     return rc;
@@ -169,6 +170,7 @@ int pml_rt_writer_close(pml_rt_writer *w, pml_error *err)
     size_t n_uncovered = 0;
     if (w == NULL)
         return PML_OK;
+    PML_RETURN_IF(pml_rt_context__check_process(w->ctx, err));
     PML_RETURN_IF(pml_rt_pb__list(&pbs, &n, w->ctx, err));
     for (size_t i = 0; i < n; i++) {
         int64_t r = uncovered_rows(pbs[i]);

@@ -95,11 +95,12 @@ size_t pml_routes_count(const pml_routes *r)
 int pml_routes_get(pml_route_info *out, const pml_routes *r, size_t i, pml_error *err)
 {
     if (out->struct_size != sizeof *out)
-        return pml_error__set(err, PML_E_INVAL, "pml_route_info.struct_size is %zu, this library knows %zu", out->struct_size,
-                              sizeof *out);
+        return pml_error__set(err, PML_E_INVAL, "pml_route_info.struct_size is %zu, this library knows %zu",
+                              out->struct_size, sizeof *out);
     if (i >= r->route.n) {
         *out = (pml_route_info)PML_ROUTE_INFO_INIT;
-        return pml_error__set(err, PML_E_INVAL, "there is no route %zu: the batch has rows of %zu partition-buckets", i, r->route.n);
+        return pml_error__set(err, PML_E_INVAL, "there is no route %zu: the batch has rows of %zu partition-buckets", i,
+                              r->route.n);
     }
     *out = r->infos[i];
     return PML_OK;

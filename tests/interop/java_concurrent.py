@@ -17,19 +17,26 @@ def add_cases(suite, pml, java, seed):
     buckets = {"bucket": "2", "bucket-key": "id", **plain}
     suite.case("at once: Java appends", at_once, pml, java, tables.schema(tables.FEW, options=plain), seed, False)
     suite.case("at once: Java appends and compacts", at_once, pml, java, tables.schema(tables.FEW, options=buckets), seed, True)
+    suite.case("at once: one process in a tight loop", at_once, pml, java, tables.schema(["INT"], options=plain), seed, False, 120)
+    suite.case("at once: one live process in a tight loop", at_once, pml, java,
+               tables.schema(["INT"], options={"realtime.enabled": "true", **buckets}), seed, True, 120, ["--live"])
 
 
-def at_once(folder, pml, java, schema, seed, compact):
+def at_once(folder, pml, java, schema, seed, compact, tight=0, options=()):
+    """30 processes of pml one after the other, or `tight` commits of one process."""
     table = os.path.join(folder, "t")
     columns, rnd = rows.Columns(schema), random.Random(seed)
     pml("table", "create", table, tables.text(schema))
-    ours = [columns.rows(rnd, 3, 10 * i) for i in range(COMMITS)]
-    theirs = [columns.rows(rnd, 3, 100000 + 10 * i) for i in range(COMMITS)]
+    ours = [columns.rows(rnd, 3, 10 * i) for i in range(tight or COMMITS)]
+    theirs = [columns.rows(rnd, 3, 100000 + 10 * i) for i in range(tight or COMMITS)]
     failed, done = [], threading.Event()
 
     def load():
         try:
-            for i, lines in enumerate(ours):
+            if tight:
+                file = support.write_rows(os.path.join(folder, "ours.jsonl"), sum(ours, []))
+                pml("ingest", table, file, "--commit-every", 3, *options)
+            for i, lines in enumerate([] if tight else ours):
                 pml("load", table, support.write_rows(os.path.join(folder, f"ours{i}.jsonl"), lines))
         except Exception as e:  # handed to the thread that judges
             failed.append(e)
@@ -45,7 +52,7 @@ def at_once(folder, pml, java, schema, seed, compact):
         # A compaction loses to any commit that took its files away, which ours never do.
         if compact and i % 5 == 4:
             java("compact", table, "--full")
-        if done.is_set() and i >= COMMITS // 2:
+        if done.is_set() and i >= COMMITS // 3:
             break
     thread.join()
     if failed:

@@ -16,12 +16,37 @@ SNAPSHOT_OWN = ("baseManifestList", "deltaManifestList", "baseManifestListSize",
                 "commitIdentifier", "timeMillis")
 ENTRY_OWN = ("file", "size")
 
+# Values that occur often enough for a dictionary; Java looks into it before it reads.
+FINDABLE = {
+    "DECIMAL(25,4)": ['"-505094811.0780"', '"1.0000"', '"99999999999999999999.0001"'],
+    "DECIMAL(38,10)": ['"-505094811.0780000000"', '"1.0000000000"'],
+    "DECIMAL(18,2)": ['"-5.07"', '"1.00"'],
+    "DECIMAL(9,3)": ['"-5.078"', '"1.000"'],
+    "STRING": ['"a"', '"bb"', '""'],
+    "CHAR(3)": ['"abc"', '"xyz"'],
+    "BYTES": ['"00"', '"ffee"', '""'],
+    "BINARY(2)": ['"0001"', '"ffee"'],
+    "TINYINT": ["-128", "7"],
+    "BIGINT": ["-9223372036854775808", "7"],
+    "FLOAT": ["1.5", "-2.5"],
+    "DOUBLE": ["1.5", "-2.5"],
+    "DATE": ['"2024-01-02"', '"1924-01-02"'],
+    "TIME(3)": ['"03:04:05.123"'],
+    "TIMESTAMP(3)": ['"2024-01-02T03:04:05.123"', '"1924-01-02T03:04:05.123"'],
+    "TIMESTAMP(6)": ['"2024-01-02T03:04:05.123456"', '"1924-01-02T03:04:05.123456"'],
+    "TIMESTAMP(9)": ['"2024-01-02T03:04:05.123456789"', '"1924-01-02T03:04:05.123456789"'],
+    "TIMESTAMP(3) WITH LOCAL TIME ZONE": ['"2024-01-02T03:04:05.123Z"'],
+    "BOOLEAN": ["true", "false"],
+}
+
 
 def add_cases(suite, pml, java, seed):
     for i, (name, (schema, fixed)) in enumerate(tables.matrix().items()):
         suite.case(f"both ways: {name}", both_ways, pml, java, schema, fixed, seed + i)
     for i in range(6):
         suite.case(f"java random table {i}", java_random, pml, java, seed + i)
+    for t, values in FINDABLE.items():
+        suite.case(f"found by value: {t}", found_by_value, pml, java, t, values)
     suite.case("empty table", empty_table, pml, java)
     suite.case("rolling files", rolling_files, pml, java, seed)
 
@@ -149,3 +174,21 @@ def rolling_files(folder, pml, java, seed):
         support.equal("sequence numbers without a gap", list(range(len(lines))),
                       [n for e in sorted(live, key=lambda e: e["seq"]) for n in range(e["seq"][0], e["seq"][1] + 1)])
         support.equal("rows", rows.in_order(lines), other.dump(table))
+
+
+def found_by_value(folder, pml, java, t, values):
+    """Each value of a column, searched for in what the other one wrote."""
+    made = tables.schema([t])
+    ours, theirs = os.path.join(folder, "ours"), os.path.join(folder, "theirs")
+    lines = [f'{{"_kind":"+I","id":{i},"v0":{v}}}' for i, v in enumerate(values * 3)]
+    file = support.write_rows(os.path.join(folder, "rows.jsonl"), lines)
+    for table in (ours, theirs):
+        pml("table", "create", table, tables.text(made))
+    pml("load", ours, file)
+    java.append(theirs, file)
+    for v in values:
+        want = rows.in_order(x for x in lines if rows.cells_of(x)["v0"] == v)
+        for predicate in (f'{{"eq":["v0",{v}]}}', f'{{"in":["v0",[{v}]]}}'):
+            for who, table in ((java, ours), (java, theirs), (pml, ours), (pml, theirs)):
+                name = f"{type(who).__name__} reads {os.path.basename(table)} with {predicate}"
+                support.equal(name, want, who.dump(table, "--filter", predicate))

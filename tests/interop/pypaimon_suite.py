@@ -109,7 +109,7 @@ def both_ways(folder, pml, schema, fixed, seed, live):
     pml("ingest", ours, file, "--commit-every", 10, *(["--live"] if live else []))
     want = rows.in_order(first + second)
     codec = schema["options"].get("file.compression", "zstd").upper()
-    codec = {"NONE": "UNCOMPRESSED", "LZ4": "UNKNOWN"}.get(codec, codec)  # pyarrow has no word for LZ4_RAW
+    codec = {"NONE": "UNCOMPRESSED", "LZ4": "UNKNOWN"}.get(codec, codec)  # pyarrow has no word for LZ4 framed as Hadoop does
     support.equal("codecs of the data files", {codec}, codecs_of(ours))
     read = arrow_of(ours)
     support.equal("pypaimon reads what pml wrote", want, lines_of(read, columns))

@@ -109,7 +109,7 @@ static void streams_of_a_wrong_shape_are_refused_on_query(void **state)
         rt_kit_start(&k, NULL, NULL);
         rt_kit_write(&k, 5, "a");
         (void)rt_kit_cycle(&k, 1);
-        rt_kit_share(&other, &k);
+        rt_kit_share(&other, &k, NULL);
         rt_kit_start(&other, broken_store_plugin((broken_kind)kind), NULL);
         other.next_id = 5;
         rt_kit_write(&other, 5, "a");

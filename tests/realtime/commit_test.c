@@ -5,8 +5,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "storage/local_fs.h"
-#include "support/faulty_fs.h"
 #include "support/rt_kit.h"
 
 typedef struct prepared_list {
@@ -180,7 +178,7 @@ static void second_writer_of_a_partition_bucket_is_refused_at_commit(void **stat
             (void)rt_kit_cycle(&a, 1);
         }
         int64_t from = a.next_id;
-        rt_kit_share(&b, &a);
+        rt_kit_share(&b, &a, NULL);
         rt_kit_start(&b, NULL, NULL);
         b.next_id = 1000;
         rt_kit_write(&b, 5, "a");
@@ -212,7 +210,7 @@ static void second_process_of_a_partition_bucket_is_refused_at_commit(void **sta
     pid_t pid = fork();
     if (pid == 0) {
         rt_kit b;
-        rt_kit_share(&b, &a);
+        rt_kit_share(&b, &a, NULL);
         rt_kit_start(&b, NULL, NULL);
         rt_kit_write(&b, 5, "a");
         _exit(rt_kit_cycle(&b, 1) == 1 ? 0 : 1);
@@ -242,6 +240,34 @@ static void prepare_missing_before_is_a_conflict(void **state)
     rt_kit_roll_back(&k, 1);
     must_fail_with(PML_E_CONFLICT, rt_kit_try_commit(&k, &r, p, &err), &err);
     assert_non_null(strstr(err.message, "an earlier prepare is missing"));
+    pml_rt_prepared_free(p);
+    rt_kit_close(&k);
+}
+
+/* 9.5 d: one by one is the caller's choice; the flight ends with the last one. */
+static void entries_of_a_prepare_may_be_committed_one_by_one(void **state)
+{
+    (void)state;
+    rt_kit k;
+    pml_error err = PML_ERROR_INIT;
+    pml_rt_commit_result r;
+    pml_rt_prepared *second;
+    size_t n;
+    start(&k, "\"p\"");
+    rt_kit_write(&k, 4, "*");
+    pml_rt_prepared *p = rt_kit_prepare(&k, 1);
+    const pml_rt_entry *const *e = pml_rt_prepared_get(&n, p);
+    r = (pml_rt_commit_result)PML_RT_COMMIT_RESULT_INIT;
+    must_ok(pml_rt_commit(&r, k.commit, e, 1, 1, NULL, &err), &err);
+    rt_kit_must_show(&k, 0, 4);
+    must_fail_with(PML_E_BUSY, pml_rt_prepare(&second, k.w, 2, NULL, &err), &err);
+    must_fail_with(PML_E_CONFLICT, rt_kit_try_commit(&k, &r, p, &err), &err); /* half of it is committed */
+    must_fail_with(PML_E_CONFLICT, pml_rt_progress_abort(k.commit, e, 2, &err), &err);
+    rt_kit_must_show(&k, 0, 4);
+    must_ok(pml_rt_progress_abort(k.commit, e + 1, 1, &err), &err);
+    (void)rt_kit_cycle(&k, 2);
+    rt_kit_must_store(&k, 0, 4);
+    assert_int_equal(rt_kit_latest(&k), 2);
     pml_rt_prepared_free(p);
     rt_kit_close(&k);
 }
@@ -347,166 +373,6 @@ static void commit_after_the_context_was_closed_succeeds(void **state)
     rt_kit_close(&k);
 }
 
-/* ---- failures of files ---- */
-
-/* 9.5 g: the snapshot was published, but nobody heard the answer */
-static void commit_of_unknown_outcome_is_committed_again_and_never_aborted(void **state)
-{
-    (void)state;
-    rt_kit k;
-    faulty_fs f;
-    pml_error err = PML_ERROR_INIT;
-    pml_rt_commit_result r;
-    size_t n;
-    faulty_fs_init(&f, &pml_local_file_system);
-    rt_kit_create(&k, &f.fs, "", "");
-    rt_kit_start(&k, NULL, NULL);
-    rt_kit_write(&k, 5, "a");
-    pml_rt_prepared *p = rt_kit_prepare(&k, 1);
-    const pml_rt_entry *const *e = pml_rt_prepared_get(&n, p);
-    long long publishes = 0;
-    for (int at = 1;; at++) { /* the first publications may be the progress file's */
-        faulty_fs_reset(&f);
-        faulty_fs_fail_kinds(&f, FS_OP(FS_OP_PUBLISH) | FS_OP(FS_OP_OPEN_READ) | FS_OP(FS_OP_SYNC_DIRECTORY));
-        faulty_fs_fail_at(&f, at, FAULT_AFTER, PML_E_IO, 0);
-        faulty_fs_fail_sticky(&f);
-        int rc = rt_kit_try_commit(&k, &r, p, &err);
-        publishes = faulty_fs_failures(&f);
-        faulty_fs_reset(&f);
-        if (rc == PML_E_UNKNOWN_OUTCOME)
-            break;
-        assert_int_not_equal(rc, PML_OK);
-        assert_true(at < 100);
-        assert_true(publishes > 0);
-    }
-    assert_int_equal(rt_kit_latest(&k), 1);
-    must_fail_with(PML_E_CONFLICT, pml_rt_progress_abort(k.commit, e, n, &err), &err);
-    rt_kit_must_show(&k, 0, 5);
-    must_ok(rt_kit_try_commit(&k, &r, p, &err), &err);
-    assert_int_equal(r.already_committed, 1);
-    assert_int_equal(r.snapshot_id, 1);
-    rt_kit_must_store(&k, 0, 5);
-    rt_kit_must_show(&k, 0, 5);
-    assert_int_equal(rt_kit_metrics(&k).total_row_count, 0);
-    pml_rt_prepared_free(p);
-    rt_kit_close(&k);
-    faulty_fs_destroy(&f);
-}
-
-/* Whatever fails, before or after it happened: commit says so, and committing again brings every row once. */
-static void commit_with_any_failing_file_operation_can_be_repeated(void **state)
-{
-    (void)state;
-    for (int mode = FAULT_BEFORE; mode <= FAULT_AFTER; mode++) {
-        bool failed = true;
-        for (int at = 1; failed; at++) {
-            rt_kit k;
-            faulty_fs f;
-            pml_error err = PML_ERROR_INIT;
-            pml_rt_commit_result r;
-            faulty_fs_init(&f, &pml_local_file_system);
-            rt_kit_create(&k, &f.fs, "", "");
-            rt_kit_start(&k, NULL, NULL);
-            rt_kit_write(&k, 5, "a");
-            (void)rt_kit_cycle(&k, 1);
-            rt_kit_write(&k, 5, "a");
-            pml_rt_prepared *p = rt_kit_prepare(&k, 2);
-            faulty_fs_fail_at(&f, at, (fault_mode)mode, PML_E_IO, mode == FAULT_BEFORE ? PML_ERRF_NO_EFFECT : 0);
-            int rc = rt_kit_try_commit(&k, &r, p, &err);
-            failed = faulty_fs_failures(&f) > 0;
-            faulty_fs_reset(&f);
-            if (rc != PML_OK)
-                must_ok(rt_kit_try_commit(&k, &r, p, &err), &err);
-            rt_kit_must_show(&k, 0, 10);
-            rt_kit_write(&k, 5, "a");
-            rt_kit_must_show(&k, 0, 15);
-            rt_kit_must_store(&k, 0, 10);
-            assert_int_equal(rt_kit_end(&k, -1, NULL, 0), 10);
-            assert_int_equal(rt_kit_latest(&k), 2);
-            pml_rt_prepared_free(p);
-            rt_kit_close(&k);
-            faulty_fs_destroy(&f);
-        }
-    }
-}
-
-/* 9.1 item 6 */
-static void prepare_with_any_failing_file_operation_leaves_no_file(void **state)
-{
-    (void)state;
-    bool failed = true;
-    for (int at = 1; failed; at++) {
-        rt_kit k;
-        faulty_fs f;
-        pml_error err = PML_ERROR_INIT;
-        pml_rt_prepared *p = NULL;
-        faulty_fs_init(&f, &pml_local_file_system);
-        rt_kit_create(&k, &f.fs, "\"p\"", "");
-        rt_kit_start(&k, NULL, NULL);
-        rt_kit_write(&k, 10, "*");
-        faulty_fs_fail_at(&f, at, FAULT_BEFORE, PML_E_IO, PML_ERRF_NO_EFFECT);
-        int rc = pml_rt_prepare(&p, k.w, 1, NULL, &err);
-        failed = faulty_fs_failures(&f) > 0;
-        faulty_fs_reset(&f);
-        if (rc != PML_OK) {
-            assert_null(p);
-            assert_int_equal(rt_kit_files(&k, "data-"), 0);
-            rt_kit_must_show(&k, 0, 10);
-            p = rt_kit_prepare(&k, 1);
-        }
-        (void)rt_kit_commit(&k, p);
-        rt_kit_must_store(&k, 0, 10);
-        pml_rt_prepared_free(p);
-        rt_kit_close(&k);
-        faulty_fs_destroy(&f);
-    }
-}
-
-/* ---- races with other committers ---- */
-
-typedef struct racer {
-    rt_kit *other;
-    int left;
-    faulty_fs *f;
-} racer;
-
-static void race(void *arg, int kind, const char *path)
-{
-    racer *r = arg;
-    (void)kind, (void)path;
-    (void)rt_kit_append(r->other, 2, "a");
-    if (--r->left > 0)
-        faulty_fs_call_at(r->f, 1, FS_OP(FS_OP_PUBLISH), race, r);
-}
-
-static void commit_that_loses_races_rebases_files_and_progress(void **state)
-{
-    (void)state;
-    rt_kit k, other;
-    faulty_fs f;
-    pml_error err = PML_ERROR_INIT;
-    pml_rt_commit_result r;
-    faulty_fs_init(&f, &pml_local_file_system);
-    rt_kit_create(&k, &f.fs, "", "");
-    rt_kit_start(&k, NULL, NULL);
-    rt_kit_share(&other, &k);
-    rt_kit_write(&k, 6, "a");
-    pml_rt_prepared *p = rt_kit_prepare(&k, 1);
-    other.next_id = 6;
-    racer racing = {&other, 3, &f};
-    faulty_fs_call_at(&f, 1, FS_OP(FS_OP_PUBLISH), race, &racing);
-    must_ok(rt_kit_try_commit(&k, &r, p, &err), &err);
-    assert_true(r.attempts > 1);
-    assert_int_equal(rt_kit_metrics(&k).commit_retries, r.attempts - 1);
-    rt_kit_must_show(&k, 0, 12);
-    assert_int_equal(rt_kit_end(&k, -1, NULL, 0), 6);
-    assert_int_equal(rt_kit_files(&k, ".offsets"), 1); /* those of lost attempts are gone */
-    pml_rt_prepared_free(p);
-    rt_kit_close(&k);
-    rt_kit_close(&other);
-    faulty_fs_destroy(&f);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -518,15 +384,12 @@ int main(void)
         cmocka_unit_test(second_writer_of_a_partition_bucket_is_refused_at_commit),
         cmocka_unit_test(second_process_of_a_partition_bucket_is_refused_at_commit),
         cmocka_unit_test(prepare_missing_before_is_a_conflict),
+        cmocka_unit_test(entries_of_a_prepare_may_be_committed_one_by_one),
         cmocka_unit_test(one_prepare_is_in_flight_at_a_time),
         cmocka_unit_test(aborted_entries_give_their_rows_back),
         cmocka_unit_test(committed_entries_cannot_be_aborted),
         cmocka_unit_test(entries_of_another_table_are_refused),
         cmocka_unit_test(commit_after_the_context_was_closed_succeeds),
-        cmocka_unit_test(commit_of_unknown_outcome_is_committed_again_and_never_aborted),
-        cmocka_unit_test(commit_with_any_failing_file_operation_can_be_repeated),
-        cmocka_unit_test(prepare_with_any_failing_file_operation_leaves_no_file),
-        cmocka_unit_test(commit_that_loses_races_rebases_files_and_progress),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

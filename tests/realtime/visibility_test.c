@@ -416,6 +416,27 @@ static void partition_bucket_goes_on_after_a_truncate_with_a_new_context(void **
     rt_kit_close(&k);
 }
 
+/* The truncate came before the first write of the partition-bucket: its rows are not dead, though the writer is older. */
+static void partition_bucket_that_begins_after_a_truncate_is_visible(void **state)
+{
+    (void)state;
+    rt_kit k;
+    rt_kit_create(&k, NULL, "\"p\"", "");
+    rt_kit_start(&k, NULL, NULL);
+    k.next_id = 100;
+    rt_kit_write(&k, 5, "b");
+    (void)rt_kit_cycle(&k, 1);
+    rt_kit_stop(&k);
+    rt_kit_start(&k, NULL, NULL); /* knows of five rows in b */
+    (void)rt_kit_foreign(&k, PML_COMMIT_OVERWRITE, true, "b");
+    k.next_id = 0;
+    rt_kit_write(&k, 5, "b");
+    rt_kit_must_show(&k, 0, 5);
+    (void)rt_kit_cycle(&k, 2);
+    rt_kit_must_store(&k, 0, 5);
+    rt_kit_close(&k);
+}
+
 /* 38 */
 static void compaction_between_commits_keeps_progress_and_plans(void **state)
 {
@@ -483,6 +504,7 @@ int main(void)
         cmocka_unit_test(writer_aborted_without_uncovered_rows_drops_nothing),
         cmocka_unit_test(truncate_leaves_no_dead_row_in_any_plan),
         cmocka_unit_test(partition_bucket_goes_on_after_a_truncate_with_a_new_context),
+        cmocka_unit_test(partition_bucket_that_begins_after_a_truncate_is_visible),
         cmocka_unit_test(compaction_between_commits_keeps_progress_and_plans),
         cmocka_unit_test(commits_of_others_keep_progress),
     };

@@ -88,6 +88,57 @@ static void external_offsets_may_have_gaps_and_cover_them(void **state)
     rt_kit_close(&k);
 }
 
+static void external_offsets_are_split_over_partitions(void **state)
+{
+    (void)state;
+    rt_kit k;
+    pml_error err = PML_ERROR_INIT;
+    pml_rt_write_result r = PML_RT_WRITE_RESULT_INIT;
+    start_external(&k, "\"p\"", "");
+    k.external = true;
+    must_ok(rt_kit_try_write(&k, 10, "*", NULL, &r, &err), &err);
+    assert_int_equal(r.n_pbs, 2);
+    assert_int_equal(r.end_offset[0] + r.end_offset[1], 9 + 10);
+    rt_kit_must_show(&k, 0, 10);
+    (void)rt_kit_cycle(&k, 1);
+    assert_int_equal(rt_kit_end(&k, -1, "a", 0), 9);
+    assert_int_equal(rt_kit_end(&k, -1, "b", 0), 10);
+    rt_kit_must_store(&k, 0, 10);
+    rt_kit_close(&k);
+}
+
+/* Slices of larger arrays, of the struct and of its columns; 17 in small. */
+static void sliced_batches_keep_their_rows(void **state)
+{
+    (void)state;
+    for (int way = 0; way < 3; way++) {
+        rt_kit k;
+        pml_error err = PML_ERROR_INIT;
+        pml_rt_write_result r = PML_RT_WRITE_RESULT_INIT;
+        rt_kit_create(&k, NULL, "\"p\"", "");
+        rt_kit_start(&k, NULL, way == 2 ? external : NULL);
+        k.external = way == 2;
+        struct ArrowSchema schema = rt_kit_schema(&k);
+        struct ArrowArray batch = rt_kit_batch(&k, 20, way == 0 ? "a" : "*");
+        batch.offset = 3;
+        batch.length = 10;
+        for (int64_t i = 0; i < batch.n_children; i++) {
+            batch.children[i]->offset = 2;
+            batch.children[i]->length = 14;
+            batch.children[i]->null_count = -1;
+        }
+        must_ok(pml_rt_write(&r, k.w, &batch, &schema, NULL, &err), &err);
+        schema.release(&schema);
+        assert_int_equal(r.rows, 10);
+        if (way == 2) /* rows 5 to 14, p is b for the odd ones */
+            assert_int_equal(r.first_offset[0] + r.first_offset[1], 5 + 6);
+        rt_kit_must_show(&k, 5, 15);
+        (void)rt_kit_cycle(&k, 1);
+        rt_kit_must_store(&k, 5, 15);
+        rt_kit_close(&k);
+    }
+}
+
 /* 47 in small: a view that is partly on disk, with gaps at the border */
 static void partly_committed_view_is_counted_and_cut_at_the_border(void **state)
 {
@@ -447,6 +498,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(assigned_offsets_are_dense_and_told),
         cmocka_unit_test(external_offsets_may_have_gaps_and_cover_them),
+        cmocka_unit_test(external_offsets_are_split_over_partitions),
+        cmocka_unit_test(sliced_batches_keep_their_rows),
         cmocka_unit_test(partly_committed_view_is_counted_and_cut_at_the_border),
         cmocka_unit_test(external_offsets_that_go_back_are_refused),
         cmocka_unit_test(external_mode_without_offsets_is_refused),

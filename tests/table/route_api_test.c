@@ -25,10 +25,11 @@ static void world_open(world *w, const char *partition_keys, const char *options
     struct ArrowArrayStream rows;
     pml_error err = PML_ERROR_INIT;
     *w = (world){.t = test_env_open(NULL)};
-    (void)snprintf(text, sizeof text,
-                   "{\"fields\":[{\"name\":\"id\",\"type\":\"INT NOT NULL\"},{\"name\":\"region\",\"type\":\"STRING\"}],"
-                   "\"partitionKeys\":[%s],\"primaryKeys\":[],\"options\":{%s}}",
-                   partition_keys, options);
+    (void)snprintf(
+        text, sizeof text,
+        "{\"fields\":[{\"name\":\"id\",\"type\":\"INT NOT NULL\"},{\"name\":\"region\",\"type\":\"STRING\"}],"
+        "\"partitionKeys\":[%s],\"primaryKeys\":[],\"options\":{%s}}",
+        partition_keys, options);
     must_ok(pml_table_create(&w->table, w->t->env, test_path(w->t, "t"), text, strlen(text), 0, &err), &err);
     const char *path = test_path(w->t, "rows.jsonl");
     FILE *f = fopen(path, "w");
@@ -181,7 +182,8 @@ static void route_of_another_schema_is_refused(void **state)
     pml_error err = PML_ERROR_INIT;
     pml_routes *routes;
     world_open(&w, "", "");
-    must_fail_with(PML_E_SCHEMA, pml_table_route(&routes, w.table, w.batch.children[0], w.schema.children[0], &err), &err);
+    must_fail_with(PML_E_SCHEMA, pml_table_route(&routes, w.table, w.batch.children[0], w.schema.children[0], &err),
+                   &err);
     assert_null(routes);
     world_close(&w);
 }
