@@ -131,6 +131,7 @@ static void reclaim_segments(rt_pb *pb, int64_t end)
     pml_mutex__unlock(&pb->prepare_mu);
     for (size_t i = 0; gone != NULL && i < n; i++) {
         (void)atomic_fetch_add(&pb->ctx->reclaimed_rows, gone[i].note.rows);
+        pml_rt__assert_store_call();
         pb->vt->segment_release(gone[i].handle);
         pml_rt_note__clear(&gone[i].note, env);
     }
@@ -142,6 +143,7 @@ static int tell(rt_pb *pb, int64_t end, int64_t snapshot_id, pml_error *err)
     int rc = PML_OK;
     pml_mutex__lock(&pb->advance_mu);
     if (pb->reclaimed_end < end) {
+        pml_rt__assert_store_call();
         rc = pb->vt->advance(pb->store, end, snapshot_id, err);
         if (rc != PML_OK)
             rc = pml_rt_stream__plugin_code(rc, err, "advance", pb->name);

@@ -167,6 +167,7 @@ static int flush_segment(flush *f, const rt_segment *s, pml_error *err)
         if (f->exact == NULL)
             return pml_error__no_memory(err);
     }
+    pml_rt__assert_store_call();
     rc = f->pb->vt->commit_streams(f->pb->store, &streams, s->handle, err);
     if (rc != PML_OK) {
         rc = pml_rt_stream__plugin_code(rc, err, "commit_streams", f->pb->name);

@@ -148,6 +148,7 @@ static int query(memory_reader *r, const pml_memory_read *request, pml_error *er
                             .batch_rows = request->batch_rows,
                             .limit = -1};
     r->streams.struct_size = sizeof r->streams;
+    pml_rt__assert_store_call();
     rc = r->part->vt->query_streams(r->part->view, &r->streams, &q, err);
     if (rc != PML_OK)
         rc = pml_rt_stream__plugin_code(rc, err, "query_streams", r->part->pb->name);
