@@ -176,7 +176,7 @@ static int advance(bool *again, pml_rt_context *c, const known_ids *known, const
     PML_RETURN_IF(pml_rt_pb__list(&pbs, &n, c, err));
     notice *notices = pml_env__calloc(c->env, n, sizeof *notices);
     rc = notices == NULL ? pml_error__no_memory(err) : adopt(notices, again, pbs, n, c, known, eff, err);
-    if (rc == PML_OK && !*again)
+    if (notices != NULL && rc == PML_OK && !*again)
         rc = tell_all(notices, n, eff->snapshot_id, err);
     pml_env__free(c->env, notices);
     pml_rt_pb__release_list(c->env, pbs, n);
