@@ -48,6 +48,27 @@ static void assigned_offsets_are_dense_and_told(void **state)
     rt_kit_close(&k);
 }
 
+static void result_counts_more_partition_buckets_than_it_lists(void **state)
+{
+    (void)state;
+    rt_kit k;
+    pml_error err = PML_ERROR_INIT;
+    pml_rt_write_result r = PML_RT_WRITE_RESULT_INIT;
+    int64_t listed = 0;
+    rt_kit_create(&k, NULL, "", "\"bucket\":\"80\",\"bucket-key\":\"id\"");
+    rt_kit_start(&k, NULL, NULL);
+    must_ok(rt_kit_try_write(&k, 4000, "a", NULL, &r, &err), &err);
+    assert_int_equal(r.n_pbs, 80);
+    assert_int_equal(r.rows, 4000);
+    for (int i = 0; i < PML_RT_WRITE_RESULT_PBS; i++) {
+        assert_int_equal(r.bucket[i], i); /* in order */
+        listed += r.end_offset[i] - r.first_offset[i];
+    }
+    assert_true(listed < 4000);
+    rt_kit_must_show(&k, 0, 4000);
+    rt_kit_close(&k);
+}
+
 static void external_offsets_may_have_gaps_and_cover_them(void **state)
 {
     (void)state;
@@ -525,6 +546,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(assigned_offsets_are_dense_and_told),
+        cmocka_unit_test(result_counts_more_partition_buckets_than_it_lists),
         cmocka_unit_test(external_offsets_may_have_gaps_and_cover_them),
         cmocka_unit_test(external_offsets_are_split_over_partitions),
         cmocka_unit_test(sliced_batches_keep_their_rows),
