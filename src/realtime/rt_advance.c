@@ -8,7 +8,10 @@
 #include "realtime/rt_context.h"
 #include "realtime/rt_stream_check.h"
 
-enum { OVERTAKEN_MAX = 100 }; /* each time another advance succeeded */
+enum {
+    OVERTAKEN_MAX = 100, /* each time another advance succeeded */
+    ALREADY = -1         /* nothing to adopt */
+};
 
 typedef struct notice {
     rt_pb *pb;
@@ -65,16 +68,17 @@ static int64_t newest_of(const known_ids *known)
     return known->advanced > known->opened ? known->advanced : known->opened;
 }
 
-/* An id below the last one: a late call for an old snapshot is nothing, unless the newer ones have vanished, which is a rollback.
-   The last one alone may be gone by expiry. */
-static int is_old(bool *out, pml_rt_context *c, const known_ids *known, int64_t snapshot_id, pml_error *err)
+/* The snapshot to adopt. An id below the last one: a late call for an old snapshot is nothing, unless the newer ones have vanished,
+   which is a rollback. The last one alone may be gone by expiry. */
+static int choose(int64_t *id, pml_rt_context *c, const known_ids *known, int64_t snapshot_id, pml_error *err)
 {
     int64_t latest;
-    *out = false;
+    *id = snapshot_id;
     if (snapshot_id >= newest_of(known))
         return PML_OK;
     PML_RETURN_IF(pml_table__latest_snapshot(&latest, c->table, true, err));
-    *out = latest >= newest_of(known);
+    if (latest >= newest_of(known)) /* not below the last advance: some PBs began at newer progress, so all go there */
+        *id = snapshot_id >= known->advanced ? latest : ALREADY;
     return PML_OK;
 }
 
@@ -189,17 +193,17 @@ static int attempt(bool *again, pml_rt_context *c, int64_t snapshot_id, pml_erro
     pml_arena arena;
     pml_snapshot s;
     pml_effective *eff = NULL;
-    bool old = false;
+    int64_t id;
     int rc;
     *again = false;
     pml_arena__init(&arena, c->env);
     pml_mutex__lock(&c->progress_mu);
     const known_ids known = {c->advanced_id, c->opened_id};
     pml_mutex__unlock(&c->progress_mu);
-    PML_TRY(is_old(&old, c, &known, snapshot_id, err));
-    if (old)
+    PML_TRY(choose(&id, c, &known, snapshot_id, err));
+    if (id == ALREADY)
         goto out;
-    PML_TRY(pml_table__load_snapshot(&s, &arena, c->table, snapshot_id, err));
+    PML_TRY(pml_table__load_snapshot(&s, &arena, c->table, id, err));
     PML_TRY(pml_rt_context__effective(&eff, c, &s, err));
     PML_TRY(advance(again, c, &known, eff, err));
     if (!*again)
