@@ -42,6 +42,7 @@ bool model_is_fault(int rc)
 static void open_writer(rt_model *m)
 {
     pml_error err = PML_ERROR_INIT;
+    m->opened_snapshot = m->latest;
     for (int pb = 0; pb < m->n_pbs; pb++)
         m->opened[pb] = model_effective(m, m->latest, pb);
     (void)model_expect(m, PML_OK, pml_rt_writer_open(&m->writer, m->table, m->ctx, NULL, &err), &err, "writer_open");
