@@ -91,6 +91,7 @@ typedef struct rt_model {
     faulty_fs faulty;
     test_env *t;
     bool failed, ended;
+    bool tidy; /* nothing is done that may leave files behind */
     uint64_t nonce;
     /* all rows ever sent */
     int64_t next_id;
@@ -147,6 +148,9 @@ void model_drop_latest(rt_model *m);
 void model_check_offsets(rt_model *m, int64_t snapshot);
 /* The file of a snapshot. */
 void model_remove_snapshot_file(rt_model *m, int64_t id);
+
+/* ---- rt_model_litter.c ---- */
+void model_check_litter(rt_model *m);
 
 /* ---- rt_model_foreign.c: other actors on the table ---- */
 typedef enum foreign_kind {
