@@ -276,6 +276,8 @@ static int plan_once(pml_plan **out, const pml_scan *scan, pml_error *err)
     *out = p;
     p = NULL;
 out:
+    if (rc == PML_E_SNAPSHOT_GONE && found)
+        rc = pml_table__gone_or_damaged(p->table, s.id, err);
     pml_plan_free(p);
     return rc;
 }

@@ -40,6 +40,9 @@ int pml_table__earliest_snapshot(int64_t *id, pml_table *t, pml_error *err);
    rewrite in place may show part of it. */
 int pml_table__load_snapshot(pml_snapshot *out, pml_arena *arena, pml_table *t, int64_t id, pml_error *err);
 
+/* After PML_E_SNAPSHOT_GONE with the missing file in err->file: becomes PML_E_CORRUPT when the snapshot
+   is the latest one, which nothing expires. Returns the code. */
+int pml_table__gone_or_damaged(pml_table *t, int64_t snapshot_id, pml_error *err);
 /* Whole metadata files. names are plain file names in manifest/. A missing one is PML_E_SNAPSHOT_GONE. */
 int pml_table__load_manifest_list(pml_manifest_list *out, pml_arena *arena, pml_table *t, const char *name, pml_error *err);
 int pml_table__load_manifest(pml_manifest_entries *out, pml_arena *arena, pml_table *t, const char *name,
