@@ -44,9 +44,7 @@ static int get_indexes(pml_java_reader *r)
 
 static int get_lists(pml_commit_message *m, pml_java_reader *r, int32_t version)
 {
-    pml_data_file *files;
-    PML_RETURN_IF(pml_serde_file__read_list(&files, &m->n_files, r, generation_of(version)));
-    m->files = files;
+    PML_RETURN_IF(pml_serde_file__read_list(&m->files, &m->n_files, r, generation_of(version)));
     PML_RETURN_IF(get_none(r, "file-deletion", "deleted files"));
     PML_RETURN_IF(get_none(r, "changelog-producer", "changelog files"));
     if (version >= VERSION_INDEX_TWICE)

@@ -31,7 +31,7 @@ typedef struct pml_commit_message {
     bool has_total_buckets;
     int32_t total_buckets;
     size_t n_files;
-    const pml_data_file *files;
+    pml_data_file *files;
 } pml_commit_message;
 
 /* Version 11. */

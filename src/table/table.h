@@ -25,6 +25,9 @@ struct pml_table {
     pml_map schemas; /* id (int64) -> pml_table_schema, guarded by schemas_mu; entries live as long as the table */
 };
 
+/* The buffer's bytes as a text that the caller owns. The buffer is empty afterwards. */
+int pml_text__of_buf(pml_text *out, pml_buf *buf, pml_error *err);
+
 const pml_field *pml_table__fields(const pml_table *t, size_t *n);
 /* The schema with this id, borrowed from the table's cache. */
 int pml_table__schema_at(const pml_table_schema **out, pml_table *t, int64_t id, pml_error *err);
