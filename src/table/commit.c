@@ -63,6 +63,8 @@ static int fill_snapshot(pml_snapshot *s, pml_arena *arena, pml_commit *c, const
     const pml_snapshot *latest = base->latest;
     int64_t now = pml_env__wall_ms(c->env), schema_id;
     PML_RETURN_IF(pml_table__latest_schema_id(&schema_id, c->env, c->table->branch_root, err));
+    if (schema_id < c->table->schema->id) /* pml_table_open_schema: the schemas may be kept elsewhere */
+        schema_id = c->table->schema->id;
     *s = (pml_snapshot){.version = PML_SNAPSHOT_VERSION, .id = base->new_id, .schema_id = schema_id,
                         .base_manifest_list = f->base_list, .base_manifest_list_size = {true, f->base_list_size},
                         .delta_manifest_list = f->delta_list, .delta_manifest_list_size = {true, f->delta_list_size},
