@@ -118,8 +118,8 @@ static void bytes_of_java_come_back_the_same(void **state)
         assert_memory_equal(f.buf.data, g->bytes, g->len);
         same++;
     }
-    assert_int_equal(same, 12);
-    assert_int_equal(f.n, 18);
+    assert_int_equal(same, 16);
+    assert_int_equal(f.n, 22);
     teardown(&f);
 }
 
@@ -161,6 +161,11 @@ static void split_of_java_tells_its_files(void **state)
     assert_true(s.files[0].first_row_id.present && s.files[0].first_row_id.v == 0);
     s = read_split(&f, "1.4.2", "index_bloom_embedded");
     assert_true(s.files[0].has_embedded_index && s.files[0].embedded_index.len > 0);
+    s = read_split(&f, "1.4.2", "index_bloom_file");
+    assert_int_equal(s.files[0].extra_files.n, 1);
+    assert_non_null(strstr(s.files[0].extra_files.v[0], ".index"));
+    s = read_split(&f, "1.4.2", "stats_dense_per_field");
+    assert_true(s.files[0].value_stats_cols.present && s.files[0].value_stats_cols.n > 0);
     teardown(&f);
 }
 

@@ -409,6 +409,30 @@ static void form_of_version_1_is_the_golden_one(void **state)
     test_env_close(t);
 }
 
+/* 97a: the file of docs/protocol.md, read and written again */
+static void progress_file_of_the_protocol_page_comes_back_the_same(void **state)
+{
+    (void)state;
+    test_env *t = test_env_open(NULL);
+    pml_error err = PML_ERROR_INIT;
+    pml_progress p;
+    pml_buf text;
+    size_t len;
+    static const char *const keys[] = {"dt", "region"};
+    uint8_t *file = test_read_file(PML_TEST_SOURCE "/meta/data/protocol/progress.offsets", &len);
+    pml_buf__init(&text, t->env, PML_PROGRESS_FILE_MAX);
+    must_ok(pml_progress__init(&p, t->env, 2, keys, &err), &err);
+    must_ok(pml_progress__parse(&p, (pml_bytes){file, len}, "progress.offsets", &err), &err);
+    assert_int_equal(p.n, 4);
+    must_ok(pml_progress__write(&text, &p, &err), &err);
+    assert_int_equal(text.len, len);
+    assert_memory_equal(text.data, file, len);
+    free(file);
+    pml_buf__clear(&text);
+    pml_progress__clear(&p);
+    test_env_close(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -423,6 +447,7 @@ int main(void)
         cmocka_unit_test(mutated_live_splits_are_refused_or_read_without_harm),
         cmocka_unit_test(crc32c_of_known_texts_is_right),
         cmocka_unit_test(form_of_version_1_is_the_golden_one),
+        cmocka_unit_test(progress_file_of_the_protocol_page_comes_back_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
