@@ -9,6 +9,8 @@
 _Static_assert(PML_MESSAGE_VERSION == PML_MESSAGE_VERSION_WRITTEN, "the header names what the serialiser writes");
 
 enum { MESSAGES_MAX = 1000000 };
+/* Of one file: far above any real one, far below what sums of a table can hold. */
+#define FILE_ROWS_MAX (INT64_C(1) << 48)
 
 int pml_messages_serialize(pml_text *out, const pml_messages *m, size_t i, pml_error *err)
 {
@@ -77,6 +79,8 @@ static int check_file(pml_table *t, const pml_data_file *f, pml_error *err)
     if (strcmp(format, "parquet") != 0)
         return pml_error__set(err, PML_E_UNSUPPORTED, "needs format:%s: it is not a Parquet file, which is all this version commits",
                               format);
+    if (f->row_count > FILE_ROWS_MAX)
+        return pml_error__set(err, PML_E_CORRUPT, "it says that it has %lld rows", (long long)f->row_count);
     if (f->level != 0)
         return pml_error__set(err, PML_E_UNSUPPORTED, "needs primary-key: it is at level %d, files of append tables are at 0", f->level);
     if (f->external_path != NULL)
@@ -136,6 +140,7 @@ out:
 int pml_messages_deserialize(pml_messages **out, pml_table *table, int32_t version, const pml_blob *messages, size_t n,
                              pml_error *err)
 {
+    int64_t rows = 0;
     int rc = PML_OK;
     *out = NULL;
     if (n > MESSAGES_MAX)
@@ -155,6 +160,8 @@ int pml_messages_deserialize(pml_messages **out, pml_table *table, int32_t versi
     for (size_t i = 0; i < n; i++) {
         rc = read_message(&m->v[i], table, version, &messages[i], err);
         m->n += m->v[i] != NULL;
+        if (rc == PML_OK && __builtin_add_overflow(rows, m->v[i]->rows, &rows))
+            rc = pml_error__set(err, PML_E_CORRUPT, "the files of %zu commit messages have more than 2^63 rows", n);
         if (rc != PML_OK)
             goto out;
     }

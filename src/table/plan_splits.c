@@ -117,6 +117,15 @@ static int resolve(pml_plan *p, const pml_scan *scan, pml_error *err)
     return pml_plan__resolve(p, scan, &s, err);
 }
 
+/* Counts of a plan are sums of these, so the sum must not run over. */
+static int count_rows(int64_t *rows, const pml_plan_part *part, const pml_data_split *d, pml_error *err)
+{
+    bool over = __builtin_add_overflow(*rows, part->memory_rows, rows);
+    for (size_t i = 0; i < d->n_files; i++)
+        over = over || __builtin_add_overflow(*rows, d->files[i].row_count, rows);
+    return over ? pml_error__set(err, PML_E_CORRUPT, "the files of the splits have more than 2^63 rows") : PML_OK;
+}
+
 static int add_part(pml_plan *p, size_t *cap, const pml_plan_part *part, const pml_data_split *d, pml_error *err)
 {
     bool disk = part->bytes.ptr != NULL;
@@ -146,6 +155,7 @@ int pml_plan__from_parts(pml_plan **out, const pml_scan *scan, int64_t snapshot_
     pml_plan *p = NULL;
     pml_data_split *d;
     size_t cap = 0;
+    int64_t rows = 0;
     int rc;
     *out = NULL;
     if (n == 0 || n > SPLITS_MAX)
@@ -154,8 +164,10 @@ int pml_plan__from_parts(pml_plan **out, const pml_scan *scan, int64_t snapshot_
     p->snapshot_id = snapshot_id;
     PML_TRY(read_parts(&d, p, v, n, err));
     PML_TRY(resolve(p, scan, err));
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        PML_TRY(count_rows(&rows, &v[i], &d[i], err));
         PML_TRY(add_part(p, &cap, &v[i], &d[i], err));
+    }
     *out = p;
     p = NULL;
 out:

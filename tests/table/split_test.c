@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "meta/serde_message.h"
+#include "meta/serde_split.h"
 #include "support/rt_kit.h"
 #include "table/table.h"
 
@@ -391,6 +393,69 @@ static void mutated_messages_are_refused_or_leave_a_readable_table(void **state)
     rt_kit_close(&k);
 }
 
+static void failing_allocations_of_messages_leave_nothing_behind(void **state)
+{
+    (void)state;
+    rt_kit k;
+    pml_error err = PML_ERROR_INIT;
+    rt_kit_create(&k, NULL, "\"p\"", "");
+    pml_messages *m = write_messages(&k, 4);
+    int rc = PML_E_NOMEM;
+    for (long long n = 1; rc != PML_OK; n++) {
+        pml_text text;
+        pml_messages *made = NULL;
+        test_env_fail_at(k.t, n);
+        rc = pml_messages_serialize(&text, m, 0, &err);
+        if (rc == PML_OK)
+            rc = pml_messages_deserialize(&made, k.table, PML_MESSAGE_VERSION, &(pml_blob){text.ptr, text.len}, 1, &err);
+        test_env_fail_at(k.t, 0);
+        assert_true(rc == PML_OK || rc == PML_E_NOMEM);
+        pml_text_clear(&text);
+        pml_messages_free(made);
+    }
+    pml_messages_free(m);
+    rt_kit_close(&k);
+}
+
+/* The row count is a number of the bytes: sums of it must not run over. */
+static void splits_that_claim_too_many_rows_are_refused(void **state)
+{
+    (void)state;
+    rt_kit k;
+    pml_error err = PML_ERROR_INIT;
+    pml_plan *plan;
+    pml_messages *m, *out;
+    pml_arena arena;
+    pml_data_split d;
+    pml_commit_message message;
+    pml_buf buf;
+    rt_kit_create(&k, NULL, "", "");
+    (void)rt_kit_append(&k, 4, NULL);
+    splits s = plan_and_serialize(&k);
+    pml_scan *scan = scan_of(&k);
+    pml_arena__init(&arena, k.t->env);
+    pml_buf__init(&buf, k.t->env, SIZE_MAX / 2);
+    must_ok(pml_serde_split__read(&d, &arena, (pml_bytes){(const uint8_t *)s.v[0].ptr, s.v[0].len}, &err), &err);
+    ((pml_data_file *)d.files)[0].row_count = INT64_MAX;
+    must_ok(pml_serde_split__write(&buf, &d, &err), &err);
+    pml_blob twice[2] = {{buf.data, buf.len}, {s.v[0].ptr, s.v[0].len}};
+    must_fail_with(PML_E_CORRUPT, pml_plan_from_splits(&plan, scan, twice, 2, &err), &err);
+    pml_buf__reset(&buf);
+    m = write_messages(&k, 4);
+    splits w = serialize_messages(m);
+    must_ok(pml_serde_message__read(&message, &arena, 11, (pml_bytes){(const uint8_t *)w.v[0].ptr, w.v[0].len}, &err), &err);
+    message.files[0].row_count = INT64_MAX;
+    must_ok(pml_serde_message__write(&buf, &message, &err), &err);
+    must_fail_with(PML_E_CORRUPT, pml_messages_deserialize(&out, k.table, 11, &(pml_blob){buf.data, buf.len}, 1, &err), &err);
+    pml_messages_free(m);
+    pml_buf__clear(&buf);
+    pml_arena__clear(&arena);
+    pml_scan_free(scan);
+    clear_all(&w);
+    clear_all(&s);
+    rt_kit_close(&k);
+}
+
 /* ---- tables from a schema ---- */
 
 static void table_opened_from_its_schema_reads_and_writes(void **state)
@@ -428,6 +493,14 @@ static void table_opened_from_its_schema_reads_and_writes(void **state)
     pml_scan_free(scan);
     (void)rt_kit_append(&k, 5, "a");
     rt_kit_must_store(&k, 0, 35);
+    int rc = PML_E_NOMEM;
+    for (long long n = 1; rc != PML_OK; n++) {
+        test_env_fail_at(k.t, n);
+        rc = pml_table_open_schema(&t, k.t->env, k.path, json.ptr, json.len, &o, &err);
+        test_env_fail_at(k.t, 0);
+        assert_true(rc == PML_OK || rc == PML_E_NOMEM);
+        pml_table_release(t);
+    }
     must_fail_with(PML_E_CORRUPT, pml_table_open_schema(&t, k.t->env, k.path, "{}", 2, NULL, &err), &err);
     must_fail_with(PML_E_INVAL, pml_table_open_schema(&t, k.t->env, "", json.ptr, json.len, NULL, &err), &err);
     pml_text_clear(&json);
@@ -448,6 +521,8 @@ int main(void)
         cmocka_unit_test(messages_written_there_are_committed_here_once),
         cmocka_unit_test(messages_for_another_number_of_buckets_are_a_conflict),
         cmocka_unit_test(mutated_messages_are_refused_or_leave_a_readable_table),
+        cmocka_unit_test(failing_allocations_of_messages_leave_nothing_behind),
+        cmocka_unit_test(splits_that_claim_too_many_rows_are_refused),
         cmocka_unit_test(table_opened_from_its_schema_reads_and_writes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
