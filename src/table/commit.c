@@ -75,6 +75,8 @@ static int fill_snapshot(pml_snapshot *s, pml_arena *arena, pml_commit *c, const
     const pml_snapshot *latest = base->latest;
     int64_t now = pml_env__wall_ms(c->env), schema_id;
     PML_RETURN_IF(pml_table__latest_schema_id(&schema_id, c->env, c->table->branch_root, err));
+    if (c->table->schema_given && schema_id < c->table->schema->id)
+        schema_id = c->table->schema->id; /* pml_table_open_schema: the schemas may be kept elsewhere */
     if (schema_id < 0)
         return pml_error__at(err, PML_E_NOT_FOUND, PML_PLACE_SCHEMA, c->table->path,
                              "%s has been dropped: it holds no schema any more", c->table->path);

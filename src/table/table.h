@@ -17,6 +17,7 @@ struct pml_table {
     char *path;        /* data, manifests and everything that branches share */
     char *branch_root; /* schema, snapshot, metadata; equals path for main */
     pml_table_schema *schema;
+    bool schema_given; /* by the caller: schema/ may hold none */
     pml_arena arena; /* overrides */
     pml_option *overrides;
     size_t n_overrides;
@@ -24,6 +25,9 @@ struct pml_table {
     pml_mutex schemas_mu;
     pml_map schemas; /* id (int64) -> pml_table_schema, guarded by schemas_mu; entries live as long as the table */
 };
+
+/* The buffer's bytes as a text that the caller owns. The buffer is empty afterwards. */
+int pml_text__of_buf(pml_text *out, pml_buf *buf, pml_error *err);
 
 const pml_field *pml_table__fields(const pml_table *t, size_t *n);
 /* The schema with this id, borrowed from the table's cache. */
