@@ -184,7 +184,7 @@ static void after_failure(rt_model *m, call *c, const outcome *o, int rc)
 {
     int64_t id = latest_on_disk(m);
     if (id == m->latest || m->failed) {
-        if (rc == PML_E_UNKNOWN_OUTCOME) {
+        if (rc == PML_E_UNKNOWN_OUTCOME && o->pending) { /* else it is there, and only not known to be durable */
             m->unknown = true;
             memcpy(m->unknown_selected, c->selected, sizeof m->unknown_selected);
         }
