@@ -28,7 +28,9 @@ static void reset_pb(rt_pb *pb, rt_pb_state to, const char *why)
                      why);
 }
 
-static void adopt_locked(notice *n, rt_pb *pb, const pml_effective *eff)
+/* back: the table went back to this snapshot. Else a PB that is known from a newer snapshot only (a commit that was not adopted yet)
+   may well be absent here. */
+static void adopt_locked(notice *n, rt_pb *pb, const pml_effective *eff, bool back)
 {
     const pml_progress_entry *e = NULL;
     *n = (notice){pb, -1};
@@ -37,7 +39,7 @@ static void adopt_locked(notice *n, rt_pb *pb, const pml_effective *eff)
         reset_pb(pb, RT_PB_LOST, "its committed progress is lost: another writer overwrote its partition");
         return;
     case PML_PROGRESS_ABSENT:
-        if (pb->committed_id >= 0)
+        if (pb->committed_id >= 0 && (back || pb->committed_id <= eff->snapshot_id))
             reset_pb(pb, RT_PB_RESET_REQUIRED, "its committed progress is gone: the table was rolled back or made anew");
         return;
     case PML_PROGRESS_KNOWN: break;
@@ -101,9 +103,10 @@ static int adopt(notice *notices, bool *again, rt_pb **pbs, size_t n, pml_rt_con
     *again = c->advanced_id != known->advanced || c->opened_id != known->opened;
     if (!*again) {
         char *old = c->advanced_user;
+        bool back = eff->snapshot_id < newest_of(known);
         for (size_t i = 0; i < n; i++)
-            adopt_locked(&notices[i], pbs[i], eff);
-        if (eff->snapshot_id < newest_of(known))
+            adopt_locked(&notices[i], pbs[i], eff, back);
+        if (back)
             went_back_locked(c, eff->snapshot_id);
         c->advanced_user = user;
         c->advanced_id = eff->snapshot_id;

@@ -8,7 +8,7 @@
 #include "support/rt_kit.h"
 #include "util/thread.h"
 
-enum { WRITERS = 2, READERS = 3, BATCHES = 60, BATCH_ROWS = 5, CYCLES_MAX = 1000 };
+enum { WRITERS = 2, READERS = 3, BATCHES = 60, BATCH_ROWS = 5, CYCLES_MAX = 1000000 };
 
 typedef struct world {
     rt_kit k;
