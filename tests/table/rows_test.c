@@ -52,6 +52,17 @@ static const char small_schema[] =
     "{\"name\":\"b\",\"type\":\"BYTES\"},{\"name\":\"l\",\"type\":\"ARRAY<INT>\"},{\"name\":\"d\",\"type\":\"DECIMAL(6,"
     " 2)\"}]}";
 
+static const char floats_and_text_schema[] =
+    "{\"fields\":[{\"name\":\"id\",\"type\":\"INT NOT NULL\"},{\"name\":\"s\",\"type\":\"STRING\"},"
+    "{\"name\":\"g\",\"type\":\"DOUBLE\"}]}";
+
+static const char wide_schema[] =
+    "{\"fields\":[{\"name\":\"id\",\"type\":\"INT NOT NULL\"},{\"name\":\"s\",\"type\":\"STRING\"},"
+    "{\"name\":\"b\",\"type\":\"BYTES\"},{\"name\":\"l\",\"type\":\"ARRAY<INT>\"},"
+    "{\"name\":\"d\",\"type\":\"DECIMAL(6, 2)\"},{\"name\":\"f\",\"type\":\"FLOAT\"},"
+    "{\"name\":\"g\",\"type\":\"DOUBLE\"},{\"name\":\"m\",\"type\":\"MAP<STRING, INT>\"},"
+    "{\"name\":\"w\",\"type\":\"MAP<DECIMAL(6, 2), INT>\"},{\"name\":\"t\",\"type\":\"TIMESTAMP(9)\"}]}";
+
 /* ---- sentences ---- */
 
 static pml_table *table_of(test_env *t, const char *schema)
@@ -258,9 +269,14 @@ static void json_rows_that_do_not_fit_are_refused_by_line_and_column(void **stat
         {"{\"id\":1", PML_E_INVAL, "line 2: not a JSON object"},
         {"{\"id\":99999999999999999999}", PML_E_INVAL, "too big"},
         {"{\"id\":1,\"s\":\"\xff\"}", PML_E_INVAL, "line 2"},
+        {"{\"id\":1,\"f\":1e300}", PML_E_INVAL, "line 2: column \"f\": 1e+300 is outside of the range of FLOAT"},
+        {"{\"id\":1,\"f\":1e999}", PML_E_INVAL, "overflow"},
+        {"{\"id\":1,\"m\":[[\"a\",1],[\"b\",1],[\"a\",2]]}", PML_E_INVAL, "line 2: column \"m\": the key a stands twice"},
+        {"{\"id\":1,\"w\":[[\"1.5\",1],[\"1.50\",2]]}", PML_E_INVAL, "the key 1.50 stands twice"},
+        {"{\"id\":1,\"t\":\"1600-01-01T00:00:00.000000000\"}", PML_E_INVAL, "1677-09-21..2262-04-11"},
     };
     test_env *t = test_env_open(NULL);
-    pml_table *table = table_of(t, small_schema);
+    pml_table *table = table_of(t, wide_schema);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[256];
         (void)snprintf(text, sizeof text, "{\"id\":7}\n%s\n{\"id\":8}\n", cases[i].row);
@@ -284,6 +300,81 @@ static void csv_takes_the_columns_of_its_header(void **state)
     must_say(table, lines_of(t, "a.csv", "id\nx\n"), PML_E_INVAL, "a.csv");
     must_say(table, lines_of(t, "a.csv", "id,l\n1,[2\n"), PML_E_INVAL, "row 1: column \"l\" wants JSON");
     must_say(table, lines_of(t, "a.csv", "id,b\n1,zz\n"), PML_E_INVAL, "column \"b\"");
+    pml_table_release(table);
+    test_env_close(t);
+}
+
+static void csv_that_is_not_whole_or_does_not_fit_is_refused_by_line_and_column(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *said;
+    } cases[] = {
+        {"id,s,s\n1,a,b\n", "a.csv has two columns \"s\""},
+        {"id,s\n1,\"open\n2,b\n3,c", "a.csv: the file ends inside of the quoted field that begins in line 2"},
+        {"id,s\r\n1,\"a\r\nb\"\r\n2,\"open \"\"\r\n", "begins in line 4"},
+        {"id,g\n1,1e300\n2,1e999\n", "a.csv, line 3: column \"g\": 1e999 is outside of the range of DOUBLE"},
+        {"id,f\n1,\"-1e39\"\n", "line 2: column \"f\": -1e39 is outside of the range of FLOAT"},
+        {"f,id\n1111111111111111111111111111111111111111,1\n", "outside of the range of FLOAT"},
+        {"id,t\n1,1600-01-01 00:00:00.000000000\n", "column \"t\""},
+        {"s,id\na,1\nb,x\n", "a.csv: column \"id\""},
+        {"s,id\na,1\nb,\n", "a.csv, row 2: column \"id\" is NOT NULL, the row has null"},
+    };
+    test_env *t = test_env_open(NULL);
+    pml_table *table = table_of(t, wide_schema);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        must_say(table, lines_of(t, "a.csv", cases[i].text), PML_E_INVAL, cases[i].said);
+    pml_table_release(table);
+    test_env_close(t);
+}
+
+static void csv_quotes_inside_of_plain_fields_are_text(void **state)
+{
+    (void)state;
+    test_env *t = test_env_open(NULL);
+    pml_table *table = table_of(t, floats_and_text_schema);
+    must_come_back(table, lines_of(t, "a.csv", "\xef\xbb\xbf\"id\",s,g\n1,5\" pipe,Infinity\n\n2,\"a\"\"\",-1e308"),
+                   "{\"_kind\":\"+I\",\"id\":1,\"s\":\"5\\\" pipe\",\"g\":\"Infinity\"}\n"
+                   "{\"_kind\":\"+I\",\"id\":2,\"s\":\"a\\\"\",\"g\":-1e+308}\n",
+                   0);
+    pml_table_release(table);
+    test_env_close(t);
+}
+
+/* Wherever the reader's blocks end, a row of the limit is read and a longer one is refused by name. */
+static void csv_rows_are_read_up_to_the_limit(void **state)
+{
+    (void)state;
+    enum { LIMIT = 2 * 1024 * 1024 };
+    static const size_t fronts[] = {0, 1, LIMIT / 2, LIMIT - 20};
+    test_env *t = test_env_open(NULL);
+    pml_table *table = table_of(t, floats_and_text_schema);
+    char *text = malloc(3 * (size_t)LIMIT);
+    assert_non_null(text);
+    for (size_t i = 0; i < sizeof fronts / sizeof *fronts; i++)
+        for (size_t over = 0; over < 2; over++) {
+            pml_text out = {0};
+            pml_error err = PML_ERROR_INIT;
+            size_t n = (size_t)snprintf(text, 32, "id,s\n1,");
+            memset(text + n, 'x', fronts[i]);
+            n += fronts[i];
+            text[n++] = '\n';
+            size_t begin = n;
+            n += (size_t)snprintf(text + n, 32, "2,\"");
+            memset(text + n, 'y', LIMIT);
+            n = begin + LIMIT + over;
+            memcpy(text + n - 2, "\"\n", 2);
+            n += (size_t)snprintf(text + n, 32, "3,z\n");
+            const char *path = file_of(t, "a.csv", text, n);
+            if (over != 0) {
+                must_say(table, path, PML_E_LIMIT, "line 3: a row of CSV may be at most 2097152 bytes long");
+                continue;
+            }
+            must_ok(read_and_print(&out, table, path, 0, PML_ROWS_CSV, &err), &err);
+            assert_true(out.len > LIMIT);
+            pml_text_clear(&out);
+        }
+    free(text);
     pml_table_release(table);
     test_env_close(t);
 }
@@ -445,6 +536,9 @@ int main(void)
         cmocka_unit_test(json_line_longer_than_the_read_block_is_one_row),
         cmocka_unit_test(json_rows_that_do_not_fit_are_refused_by_line_and_column),
         cmocka_unit_test(csv_takes_the_columns_of_its_header),
+        cmocka_unit_test(csv_that_is_not_whole_or_does_not_fit_is_refused_by_line_and_column),
+        cmocka_unit_test(csv_quotes_inside_of_plain_fields_are_text),
+        cmocka_unit_test(csv_rows_are_read_up_to_the_limit),
         cmocka_unit_test(gzip_files_are_inflated_and_damage_is_found),
         cmocka_unit_test(formats_are_told_by_the_name),
         cmocka_unit_test(cells_are_bare_text),
