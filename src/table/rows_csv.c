@@ -101,7 +101,9 @@ static int header_read(rows_csv *r, pml_csv_file *f, const pml_rows_input *in, c
     PML_TRY(pml_csv_file__read_at(f, 0, text, (int64_t)len, err));
     size_t skip = len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
     int64_t n = header_split(text + skip, len - skip, (int64_t)len == size, delimiter, names);
-    if (n < 0)
+    if (size == 0)
+        rc = pml_error__at(err, PML_E_INVAL, PML_PLACE_ROW, r->name, "%s is empty: CSV begins with a line of names", r->name);
+    else if (n < 0)
         rc = pml_error__at(err, PML_E_LIMIT, PML_PLACE_ROW, r->name, "%s: the header line is longer than %d bytes",
                            r->name, HEADER_MAX_BYTES);
     else
@@ -203,7 +205,7 @@ out:
     return rc;
 }
 
-/* The reader numbers the columns of the file from 0: puts a name there. */
+/* The reader numbers the columns of the file from 0: puts a name there, and adds what it does not know of the type. */
 static void name_column(const rows_csv *r, pml_error *err)
 {
     static const char mark[] = "In CSV column #";
@@ -217,7 +219,9 @@ static void name_column(const rows_csv *r, pml_error *err)
     p += strspn(p, "0123456789");
     (void)snprintf(rest, sizeof rest, "%s", p);
     room = sizeof err->message - (size_t)(at - err->message);
-    (void)snprintf(at, room, "column \"%s\"%s", r->scan.columns[column]->name, rest);
+    const pml_field *f = r->scan.columns[column];
+    bool nanos = (f->type.kind == PML_TYPE_TIMESTAMP || f->type.kind == PML_TYPE_TIMESTAMP_LTZ) && f->type.precision > 6;
+    (void)snprintf(at, room, "column \"%s\"%s%s", f->name, rest, nanos ? " (" PML_ROWS_NANOS_RANGE ")" : "");
 }
 
 /* To the bridge, text that a column cannot hold is damage; here it is a wrong row of somebody's file. */

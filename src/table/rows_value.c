@@ -124,7 +124,6 @@ static int value_text(pml_value *out, pml_arena *arena, const pml_type *t, const
     return rc == PML_OK ? PML_OK : pml_error__prefix(err, rc, "column \"%s\"", name);
 }
 
-/* Arrow's timestamps of precision 7 to 9 are nanoseconds in 64 bits. */
 static int check_nanos(const pml_type *t, const char *name, const pml_value *v, pml_error *err)
 {
     int64_t ns;
@@ -133,9 +132,7 @@ static int check_nanos(const pml_type *t, const char *name, const pml_value *v, 
     if (!__builtin_mul_overflow(v->ts.ms, (int64_t)1000000, &ns) && !__builtin_add_overflow(ns, v->ts.nanos, &ns))
         return PML_OK;
     return pml_error__set(err, PML_E_INVAL,
-                          "column \"%s\": the value lies outside of 1677-09-21..2262-04-11, the range that TIMESTAMP(7) to "
-                          "TIMESTAMP(9) can hold here",
-                          name);
+                          "column \"%s\": the value lies outside: " PML_ROWS_NANOS_RANGE, name);
 }
 
 static int atom_value(pml_value *out, pml_arena *arena, const pml_type *t, const char *name, const json_t *v,

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "columnar/batch.h"
+#include "support/test_bridge.h"
 #include "util/error.h"
 
 static const char nested_schema[] =
@@ -317,6 +319,8 @@ static void csv_that_is_not_whole_or_does_not_fit_is_refused_by_line_and_column(
         {"id,f\n1,\"-1e39\"\n", "line 2: column \"f\": -1e39 is outside of the range of FLOAT"},
         {"f,id\n1111111111111111111111111111111111111111,1\n", "outside of the range of FLOAT"},
         {"id,t\n1,1600-01-01 00:00:00.000000000\n", "column \"t\""},
+        {"id,t\n1,2300-01-01 00:00:00\n", "1677-09-21..2262-04-11"},
+        {"", "a.csv is empty"},
         {"s,id\na,1\nb,x\n", "a.csv: column \"id\""},
         {"s,id\na,1\nb,\n", "a.csv, row 2: column \"id\" is NOT NULL, the row has null"},
     };
@@ -375,6 +379,46 @@ static void csv_rows_are_read_up_to_the_limit(void **state)
             pml_text_clear(&out);
         }
     free(text);
+    pml_table_release(table);
+    test_env_close(t);
+}
+
+static const char *parquet_of(test_env *t, const pml_field *fields, size_t n, const pml_value *values)
+{
+    const pml_bridge *b;
+    pml_error err = PML_ERROR_INIT;
+    struct ArrowArray columns[4], batch;
+    struct ArrowSchema schema;
+    test_file f = {0};
+    must_ok(pml_bridge__get(&b, t->env, &err), &err);
+    for (size_t i = 0; i < n; i++)
+        must_ok(pml_batch__constant(&columns[i], t->env, &fields[i].type, &values[i], 3, &err), &err);
+    must_ok(pml_batch__from_columns(&batch, t->env, columns, n, 3, &err), &err);
+    must_ok(pml_type__export(&schema, t->env, fields, n, &err), &err);
+    must_ok(test_parquet_write(&f, b, &schema, &batch, &test_write_options, &err), &err);
+    const char *path = file_of(t, "a.parquet", (const char *)f.data, f.len);
+    test_file_free(&f);
+    schema.release(&schema);
+    return path;
+}
+
+static void parquet_that_does_not_fit_is_refused_by_file_and_column(void **state)
+{
+    (void)state;
+    static const pml_field fields[] = {
+        {.name = "id", .type = {.kind = PML_TYPE_BIGINT, .nullable = true}},
+        {.name = "g", .type = {.kind = PML_TYPE_DOUBLE, .nullable = true}},
+        {.name = "g", .type = {.kind = PML_TYPE_DOUBLE, .nullable = true}},
+    };
+    static const pml_value one = {.kind = PML_VALUE_INT, .i = 1}, null = {.kind = PML_VALUE_NULL},
+                           large = {.kind = PML_VALUE_INT, .i = 3000000000};
+    test_env *t = test_env_open(NULL);
+    pml_table *table = table_of(t, floats_and_text_schema);
+    must_say(table, parquet_of(t, fields, 3, (pml_value[]){one, null, null}), PML_E_INVAL,
+             "a.parquet has two columns \"g\"");
+    must_say(table, parquet_of(t, fields, 2, (pml_value[]){null, null}), PML_E_INVAL,
+             "a.parquet, row 1: column \"id\" is NOT NULL, the row has null");
+    must_say(table, parquet_of(t, fields, 2, (pml_value[]){large, null}), PML_E_INVAL, "a.parquet: ");
     pml_table_release(table);
     test_env_close(t);
 }
@@ -492,11 +536,8 @@ static void mutated_input_is_read_or_refused(void **state)
     test_env_close(t);
 }
 
-static void rows_survive_every_failed_allocation(const char *name, const char *text)
+static void every_failed_allocation(test_env *t, pml_table *table, const char *path)
 {
-    test_env *t = test_env_open(NULL);
-    pml_table *table = table_of(t, small_schema);
-    const char *path = lines_of(t, name, text);
     int rc = PML_E_NOMEM;
     for (long long n = 1; rc != PML_OK; n++) {
         pml_error err = PML_ERROR_INIT;
@@ -509,6 +550,26 @@ static void rows_survive_every_failed_allocation(const char *name, const char *t
             must_fail_with(PML_E_NOMEM, rc, &err);
         assert_true(n < 2000);
     }
+}
+
+static void rows_survive_every_failed_allocation(const char *name, const char *text)
+{
+    test_env *t = test_env_open(NULL);
+    pml_table *table = table_of(t, wide_schema);
+    every_failed_allocation(t, table, lines_of(t, name, text));
+    pml_table_release(table);
+    test_env_close(t);
+}
+
+static void parquet_rows_survive_every_failed_allocation(void **state)
+{
+    (void)state;
+    static const pml_field id = {.name = "id", .type = {.kind = PML_TYPE_INT, .nullable = true}};
+    static const pml_value one = {.kind = PML_VALUE_INT, .i = 1};
+    test_env *t = test_env_open(NULL);
+    pml_table *table = table_of(t, small_schema);
+    const char *path = parquet_of(t, &id, 1, &one);
+    every_failed_allocation(t, table, path);
     pml_table_release(table);
     test_env_close(t);
 }
@@ -517,7 +578,7 @@ static void json_rows_survive_every_failed_allocation(void **state)
 {
     (void)state;
     rows_survive_every_failed_allocation("a.jsonl",
-                                         "{\"id\":1,\"s\":\"x\",\"b\":\"00\",\"l\":[1],\"d\":\"1\"}\n{\"id\":-0}\n");
+                                         "{\"id\":1,\"s\":\"x\",\"b\":\"00\",\"l\":[1],\"d\":\"1\",\"m\":[[\"a\",1],[\"b\",2]]}\n{\"id\":-0}\n");
 }
 
 static void csv_rows_survive_every_failed_allocation(void **state)
@@ -539,11 +600,13 @@ int main(void)
         cmocka_unit_test(csv_that_is_not_whole_or_does_not_fit_is_refused_by_line_and_column),
         cmocka_unit_test(csv_quotes_inside_of_plain_fields_are_text),
         cmocka_unit_test(csv_rows_are_read_up_to_the_limit),
+        cmocka_unit_test(parquet_that_does_not_fit_is_refused_by_file_and_column),
         cmocka_unit_test(gzip_files_are_inflated_and_damage_is_found),
         cmocka_unit_test(formats_are_told_by_the_name),
         cmocka_unit_test(cells_are_bare_text),
         cmocka_unit_test(mutated_input_is_read_or_refused),
         cmocka_unit_test(json_rows_survive_every_failed_allocation),
+        cmocka_unit_test(parquet_rows_survive_every_failed_allocation),
         cmocka_unit_test(csv_rows_survive_every_failed_allocation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
