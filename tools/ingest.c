@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "commands.h"
 #include "output.h"
@@ -85,6 +86,12 @@ static bool live_allowed(const pml_table *table)
     return enabled != NULL && strcmp(enabled, "true") == 0;
 }
 
+static bool offsets_external(const pml_table *table)
+{
+    const char *mode = pml_table_option(table, "realtime.offset-mode");
+    return mode != NULL && strcasecmp(mode, "external") == 0;
+}
+
 static int ingest(struct app *app, const args *a, pml_table *table, const pml_rows_options *options, int64_t every,
                   progress *p)
 {
@@ -139,6 +146,12 @@ static int run_ingest(struct app *app, const args *a)
             "     Make the table with `pml table create ... --live`, or try --option realtime.enabled=true for this\n"
             "     command only.",
             pml_table_path(table));
+    if (code == EXIT_OK && args_has(a, "live") && offsets_external(table))
+        code = app_say(EXIT_UNSUPPORTED,
+                       "%s has realtime.offset-mode=external: every row comes with an offset of its source, which `pml "
+                       "ingest` cannot\n"
+                       "     give. Use the library (pml_rt_write), or leave out --live.",
+                       pml_table_path(table));
     options.batch_rows = every < BATCH_ROWS ? every : BATCH_ROWS;
     if (code == EXIT_OK)
         code = ingest(app, a, table, &options, every, &p);
