@@ -166,7 +166,7 @@ static int run_ingest(struct app *app, const args *a)
         {"delimiter", "C", "of CSV (default: a comma)"}, {"no-header", NULL, "CSV without a line of names"}, \
         {"null", "TEXT", "what null looks like in CSV (default: an empty field)"},                           \
     {                                                                                                        \
-        "user", "NAME", "commit user, for jobs that recover (default: a random one)"                         \
+        "user", "NAME", "the user that snapshots carry (default: a random one)"                              \
     }
 
 static const args_option ingest_options[] = {
@@ -183,9 +183,13 @@ const command command_ingest = {
     .operands_min = 2,
     .operands_max = 2,
     .summary = "Add the rows of a file, or of standard input, to a table.",
-    .details = "Columns are matched by name. A missing column is null; an unknown one is an error. Batches that are "
-               "read whole\n"
-               "(CSV and Parquet, or 8192 rows) are not divided: --commit-every counts at least N rows.\n",
+    .details =
+        "Columns are matched by name. A missing column is null; an unknown one is an error. Batches that are "
+        "read whole\n"
+        "(CSV and Parquet, or 8192 rows) are not divided: --commit-every counts at least N rows. A row of CSV may be\n"
+        "at most 2 MiB long, one of JSON 64 MiB.\n"
+        "Every run begins with the first row: run again, with --live as well, it adds the rows again. Going on behind\n"
+        "`pml offsets` is for programs that use the library.\n",
     .examples = "  pml ingest flights flights.csv.gz --commit-every 1000000\n"
                 "  producer | pml ingest events - --format json --live --commit-every 1000\n",
     .options = ingest_options,
