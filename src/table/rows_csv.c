@@ -31,7 +31,7 @@ typedef struct rows_csv {
     pml_arena arena;  /* bytes of one value */
     pml_arena kept;   /* of scan */
     pml_csv_scan scan;
-    int64_t row;      /* rows given out before this batch */
+    int64_t row; /* rows given out before this batch */
 } rows_csv;
 
 static bool is_text_in_csv(const pml_type *t)
@@ -102,7 +102,8 @@ static int header_read(rows_csv *r, pml_csv_file *f, const pml_rows_input *in, c
     size_t skip = len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
     int64_t n = header_split(text + skip, len - skip, (int64_t)len == size, delimiter, names);
     if (size == 0)
-        rc = pml_error__at(err, PML_E_INVAL, PML_PLACE_ROW, r->name, "%s is empty: CSV begins with a line of names", r->name);
+        rc = pml_error__at(err, PML_E_INVAL, PML_PLACE_ROW, r->name, "%s is empty: CSV begins with a line of names",
+                           r->name);
     else if (n < 0)
         rc = pml_error__at(err, PML_E_LIMIT, PML_PLACE_ROW, r->name, "%s: the header line is longer than %d bytes",
                            r->name, HEADER_MAX_BYTES);
@@ -220,7 +221,8 @@ static void name_column(const rows_csv *r, pml_error *err)
     (void)snprintf(rest, sizeof rest, "%s", p);
     room = sizeof err->message - (size_t)(at - err->message);
     const pml_field *f = r->scan.columns[column];
-    bool nanos = (f->type.kind == PML_TYPE_TIMESTAMP || f->type.kind == PML_TYPE_TIMESTAMP_LTZ) && f->type.precision > 6;
+    bool nanos =
+        (f->type.kind == PML_TYPE_TIMESTAMP || f->type.kind == PML_TYPE_TIMESTAMP_LTZ) && f->type.precision > 6;
     (void)snprintf(at, room, "column \"%s\"%s%s", f->name, rest, nanos ? " (" PML_ROWS_NANOS_RANGE ")" : "");
 }
 

@@ -44,7 +44,8 @@ static bool is_out_of_range(const pml_type *t, const char *p, size_t n)
     bool word = p[n - 1] == 'y' || p[n - 1] == 'Y' || p[n - 1] == 'f' || p[n - 1] == 'F';
     if (word)
         return false; /* infinity itself */
-    return t->kind == PML_TYPE_FLOAT ? pml_number__float(&f, p, n) && isinf(f) : pml_number__double(&d, p, n) && isinf(d);
+    return t->kind == PML_TYPE_FLOAT ? pml_number__float(&f, p, n) && isinf(f)
+                                     : pml_number__double(&d, p, n) && isinf(d);
 }
 
 static int value_check(const pml_csv_scan *s, pml_error *err)

@@ -13,7 +13,7 @@ enum { PML_CSV_NUMBER_MAX = 512 /* bytes of a number that is looked at */ };
 
 typedef struct pml_csv_scan {
     /* Set by the owner; everything is borrowed. */
-    const char *file; /* for messages */
+    const char *file;      /* for messages */
     char delimiter, quote; /* quote 0: none */
     const char *null_text;
     const pml_field *const *columns; /* of the file, in its order */

@@ -28,7 +28,8 @@ int pml_rows_input__check_columns(const pml_rows_input *in, const char *const *n
                                  pml_table_path(in->table));
         for (size_t before = 0; before < i; before++) /* all of those are columns of the table: not many */
             if (strcmp(names[before], names[i]) == 0)
-                return pml_error__at(err, PML_E_INVAL, PML_PLACE_ROW, file, "%s has two columns \"%.100s\"", file, names[i]);
+                return pml_error__at(err, PML_E_INVAL, PML_PLACE_ROW, file, "%s has two columns \"%.100s\"", file,
+                                     names[i]);
     }
     for (size_t k = 0; k < in->n_fields; k++) {
         size_t i = 0;
@@ -49,8 +50,8 @@ int pml_rows_input__wrong_row(int rc, const char *file, pml_error *err)
     return strstr(err->message, file) != NULL ? rc : pml_error__prefix(err, rc, "%s", file);
 }
 
-int pml_rows_input__check_batch(const char *file, const pml_field *fields, size_t n, const struct ArrowArray *batch, int64_t row,
-                                pml_error *err)
+int pml_rows_input__check_batch(const char *file, const pml_field *fields, size_t n, const struct ArrowArray *batch,
+                                int64_t row, pml_error *err)
 {
     for (size_t i = 0; i < n; i++) {
         const struct ArrowArray *a = batch->children[i];

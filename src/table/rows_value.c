@@ -131,8 +131,7 @@ static int check_nanos(const pml_type *t, const char *name, const pml_value *v, 
         return PML_OK;
     if (!__builtin_mul_overflow(v->ts.ms, (int64_t)1000000, &ns) && !__builtin_add_overflow(ns, v->ts.nanos, &ns))
         return PML_OK;
-    return pml_error__set(err, PML_E_INVAL,
-                          "column \"%s\": the value lies outside: " PML_ROWS_NANOS_RANGE, name);
+    return pml_error__set(err, PML_E_INVAL, "column \"%s\": the value lies outside: " PML_ROWS_NANOS_RANGE, name);
 }
 
 static int atom_value(pml_value *out, pml_arena *arena, const pml_type *t, const char *name, const json_t *v,
@@ -216,7 +215,9 @@ static int check_keys(pml_arena *arena, const pml_type *t, const char *name, con
         PML_TRY(key_text(&text, arena, &t->children[0].type, name, json_array_get(json_array_get(pairs, i), 0), err));
         if (pml_map__has(&seen, text.data, text.len)) {
             rc = pml_error__set(err, PML_E_INVAL, "column \"%s\": the key %.*s stands twice in a %s", name,
-                                text.len > 41 ? 40 : text.len > 0 ? (int)text.len - 1 : 4,
+                                text.len > 41  ? 40
+                                : text.len > 0 ? (int)text.len - 1
+                                               : 4,
                                 text.len > 0 ? (const char *)text.data + 1 : "null",
                                 t->kind == PML_TYPE_MAP ? "map" : "multiset");
             goto out;

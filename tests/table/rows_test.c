@@ -273,7 +273,8 @@ static void json_rows_that_do_not_fit_are_refused_by_line_and_column(void **stat
         {"{\"id\":1,\"s\":\"\xff\"}", PML_E_INVAL, "line 2"},
         {"{\"id\":1,\"f\":1e300}", PML_E_INVAL, "line 2: column \"f\": 1e+300 is outside of the range of FLOAT"},
         {"{\"id\":1,\"f\":1e999}", PML_E_INVAL, "overflow"},
-        {"{\"id\":1,\"m\":[[\"a\",1],[\"b\",1],[\"a\",2]]}", PML_E_INVAL, "line 2: column \"m\": the key a stands twice"},
+        {"{\"id\":1,\"m\":[[\"a\",1],[\"b\",1],[\"a\",2]]}", PML_E_INVAL,
+         "line 2: column \"m\": the key a stands twice"},
         {"{\"id\":1,\"w\":[[\"1.5\",1],[\"1.50\",2]]}", PML_E_INVAL, "the key 1.50 stands twice"},
         {"{\"id\":1,\"t\":\"1600-01-01T00:00:00.000000000\"}", PML_E_INVAL, "1677-09-21..2262-04-11"},
     };
@@ -577,8 +578,9 @@ static void parquet_rows_survive_every_failed_allocation(void **state)
 static void json_rows_survive_every_failed_allocation(void **state)
 {
     (void)state;
-    rows_survive_every_failed_allocation("a.jsonl",
-                                         "{\"id\":1,\"s\":\"x\",\"b\":\"00\",\"l\":[1],\"d\":\"1\",\"m\":[[\"a\",1],[\"b\",2]]}\n{\"id\":-0}\n");
+    rows_survive_every_failed_allocation(
+        "a.jsonl",
+        "{\"id\":1,\"s\":\"x\",\"b\":\"00\",\"l\":[1],\"d\":\"1\",\"m\":[[\"a\",1],[\"b\",2]]}\n{\"id\":-0}\n");
 }
 
 static void csv_rows_survive_every_failed_allocation(void **state)
