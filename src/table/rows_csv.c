@@ -31,6 +31,7 @@ typedef struct rows_csv {
     pml_arena arena;  /* bytes of one value */
     pml_arena kept;   /* of scan */
     pml_csv_scan scan;
+    bool has_header;
     int64_t row; /* rows given out before this batch */
 } rows_csv;
 
@@ -206,24 +207,35 @@ out:
     return rc;
 }
 
-/* The reader numbers the columns of the file from 0: puts a name there, and adds what it does not know of the type. */
-static void name_column(const rows_csv *r, pml_error *err)
+/* Finds mark with a number behind it. Returns where it begins (NULL: nowhere) and how long both are. */
+static char *find_number(char *message, const char *mark, int64_t *number, size_t *len)
 {
-    static const char mark[] = "In CSV column #";
+    char *at = strstr(message, mark);
+    size_t n = strlen(mark), digits = at == NULL ? 0 : strspn(at + n, "0123456789");
+    *len = n + digits;
+    return at != NULL && pml_number__int64(number, at + n, digits) ? at : NULL;
+}
+
+/* The reader counts columns from 0 and the header as a row, and knows little of types: says it as this library does. */
+static void reword(const rows_csv *r, pml_error *err)
+{
     char rest[sizeof err->message];
-    char *at = strstr(err->message, mark), *p = at == NULL ? NULL : at + sizeof mark - 1;
-    size_t column = 0, room;
+    const char *end = err->message + sizeof err->message;
     int64_t number;
-    if (p == NULL || !pml_number__int64(&number, p, strspn(p, "0123456789")) || number >= (int64_t)r->scan.n_columns)
-        return;
-    column = (size_t)number;
-    p += strspn(p, "0123456789");
-    (void)snprintf(rest, sizeof rest, "%s", p);
-    room = sizeof err->message - (size_t)(at - err->message);
-    const pml_field *f = r->scan.columns[column];
-    bool nanos =
-        (f->type.kind == PML_TYPE_TIMESTAMP || f->type.kind == PML_TYPE_TIMESTAMP_LTZ) && f->type.precision > 6;
-    (void)snprintf(at, room, "column \"%s\"%s%s", f->name, rest, nanos ? " (" PML_ROWS_NANOS_RANGE ")" : "");
+    size_t len;
+    char *at = find_number(err->message, "In CSV column #", &number, &len);
+    if (at != NULL && number < (int64_t)r->scan.n_columns) {
+        const pml_field *f = r->scan.columns[number];
+        bool is_time = f->type.kind == PML_TYPE_TIMESTAMP || f->type.kind == PML_TYPE_TIMESTAMP_LTZ;
+        (void)snprintf(rest, sizeof rest, "%s", at + len);
+        (void)snprintf(at, (size_t)(end - at), "column \"%s\"%s%s", f->name, rest,
+                       is_time && f->type.precision > 6 ? " (" PML_ROWS_NANOS_RANGE ")" : "");
+    }
+    at = find_number(err->message, ": Row #", &number, &len);
+    if (at != NULL && number > r->has_header) {
+        (void)snprintf(rest, sizeof rest, "%s", at + len);
+        (void)snprintf(at, (size_t)(end - at), ", row %lld%s", (long long)number - r->has_header, rest);
+    }
 }
 
 /* To the bridge, text that a column cannot hold is damage; here it is a wrong row of somebody's file. */
@@ -234,7 +246,7 @@ static int wrong_row(const rows_csv *r, int rc, pml_error *err)
     if (err != NULL) {
         err->code = PML_E_INVAL;
         err->place = PML_PLACE_ROW;
-        name_column(r, err);
+        reword(r, err);
     }
     return PML_E_INVAL;
 }
@@ -307,6 +319,7 @@ static int csv_open(rows_csv *r, const pml_rows_input *in, pml_error *err)
         PML_TRY(header_read(r, f, in, options.delimiter, err));
     else
         PML_TRY(scan_columns(r, in, NULL, in->n_fields, err));
+    r->has_header = options.header;
     r->scan.file = r->name;
     r->scan.delimiter = options.delimiter;
     r->scan.quote = options.quote;

@@ -322,7 +322,7 @@ static void csv_that_is_not_whole_or_does_not_fit_is_refused_by_line_and_column(
         {"id,t\n1,1600-01-01 00:00:00.000000000\n", "column \"t\""},
         {"id,t\n1,2300-01-01 00:00:00\n", "1677-09-21..2262-04-11"},
         {"", "a.csv is empty"},
-        {"s,id\na,1\nb,x\n", "a.csv: column \"id\""},
+        {"s,id\na,1\nb,x\n", "a.csv: column \"id\", row 2: CSV conversion error"},
         {"s,id\na,1\nb,\n", "a.csv, row 2: column \"id\" is NOT NULL, the row has null"},
     };
     test_env *t = test_env_open(NULL);
