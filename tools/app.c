@@ -91,6 +91,18 @@ int app_table_path(char **path, struct app *app, const args *a, const char *tabl
     pml_catalog *catalog = NULL;
     pml_text text = {0};
     *path = NULL;
+    if (strncmp(table, "file:", 5) == 0) { /* file:/x, file:///x, file://localhost/x: the path is what counts */
+        table += 5;
+        if (strncmp(table, "//", 2) == 0) {
+            const char *host = table + 2;
+            table = strchr(host, '/');
+            size_t n = table == NULL ? 0 : (size_t)(table - host);
+            if (table == NULL || (n > 0 && (n != 9 || strncmp(host, "localhost", 9) != 0)))
+                return app_say(EXIT_USAGE, "file://%s is no path on this machine: write file:///path", host);
+        }
+        *path = app_strndup(table, strlen(table));
+        return table[0] != '\0' ? EXIT_OK : app_say(EXIT_USAGE, "file: is no path: write file:///path");
+    }
     if (strchr(table, '/') != NULL || app_is_table(table)) {
         *path = app_strndup(table, strlen(table));
         return EXIT_OK;

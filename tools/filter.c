@@ -32,8 +32,8 @@ static bool add_value(where_node *leaf, const json_t *v)
     char text[64];
     int n;
     switch (json_typeof(v)) {
-    case JSON_NULL: where_add_literal(leaf, NULL, 0); return true;
-    case JSON_STRING: where_add_literal(leaf, json_string_value(v), json_string_length(v)); return true;
+    case JSON_NULL: where_add_literal(leaf, NULL, 0, 0); return true;
+    case JSON_STRING: where_add_literal(leaf, json_string_value(v), json_string_length(v), 0); return true;
     case JSON_TRUE:
     case JSON_FALSE: n = snprintf(text, sizeof text, "%s", json_is_true(v) ? "true" : "false"); break;
     case JSON_INTEGER: n = snprintf(text, sizeof text, "%lld", (long long)json_integer_value(v)); break;
@@ -42,7 +42,7 @@ static bool add_value(where_node *leaf, const json_t *v)
     case JSON_ARRAY:
     default: return false;
     }
-    where_add_literal(leaf, text, (size_t)n);
+    where_add_literal(leaf, text, (size_t)n, 0);
     return true;
 }
 

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "commands.h"
 #include "output.h"
@@ -85,6 +86,12 @@ static bool live_allowed(const pml_table *table)
     return enabled != NULL && strcmp(enabled, "true") == 0;
 }
 
+static bool offsets_external(const pml_table *table)
+{
+    const char *mode = pml_table_option(table, "realtime.offset-mode");
+    return mode != NULL && strcasecmp(mode, "external") == 0;
+}
+
 static int ingest(struct app *app, const args *a, pml_table *table, const pml_rows_options *options, int64_t every,
                   progress *p)
 {
@@ -139,6 +146,12 @@ static int run_ingest(struct app *app, const args *a)
             "     Make the table with `pml table create ... --live`, or try --option realtime.enabled=true for this\n"
             "     command only.",
             pml_table_path(table));
+    if (code == EXIT_OK && args_has(a, "live") && offsets_external(table))
+        code = app_say(EXIT_UNSUPPORTED,
+                       "%s has realtime.offset-mode=external: every row comes with an offset of its source, which `pml "
+                       "ingest` cannot\n"
+                       "     give. Use the library (pml_rt_write), or leave out --live.",
+                       pml_table_path(table));
     options.batch_rows = every < BATCH_ROWS ? every : BATCH_ROWS;
     if (code == EXIT_OK)
         code = ingest(app, a, table, &options, every, &p);
@@ -153,7 +166,7 @@ static int run_ingest(struct app *app, const args *a)
         {"delimiter", "C", "of CSV (default: a comma)"}, {"no-header", NULL, "CSV without a line of names"}, \
         {"null", "TEXT", "what null looks like in CSV (default: an empty field)"},                           \
     {                                                                                                        \
-        "user", "NAME", "commit user, for jobs that recover (default: a random one)"                         \
+        "user", "NAME", "the user that snapshots carry (default: a random one)"                              \
     }
 
 static const args_option ingest_options[] = {
@@ -170,9 +183,13 @@ const command command_ingest = {
     .operands_min = 2,
     .operands_max = 2,
     .summary = "Add the rows of a file, or of standard input, to a table.",
-    .details = "Columns are matched by name. A missing column is null; an unknown one is an error. Batches that are "
-               "read whole\n"
-               "(CSV and Parquet, or 8192 rows) are not divided: --commit-every counts at least N rows.\n",
+    .details =
+        "Columns are matched by name. A missing column is null; an unknown one is an error. Batches that are "
+        "read whole\n"
+        "(CSV and Parquet, or 8192 rows) are not divided: --commit-every counts at least N rows. A row of CSV may be\n"
+        "at most 2 MiB long, one of JSON 64 MiB.\n"
+        "Every run begins with the first row: run again, with --live as well, it adds the rows again. Going on behind\n"
+        "`pml offsets` is for programs that use the library.\n",
     .examples = "  pml ingest flights flights.csv.gz --commit-every 1000000\n"
                 "  producer | pml ingest events - --format json --live --commit-every 1000\n",
     .options = ingest_options,

@@ -11,19 +11,31 @@
 
 /* ---- shared with dump ---- */
 
-static int set_where(pml_scan *scan, const pml_table *table, const where_node *node, pml_error *err)
+/* Returns an exit code; has said what is wrong. */
+static int set_where(pml_scan *scan, const pml_table *table, const scan_request *request)
 {
+    const char *option = request->where_text != NULL ? "--where" : "--filter";
+    pml_error err = PML_ERROR_INIT;
+    where_error e;
     pml_predicate *predicate = NULL;
-    int rc = where_predicate(&predicate, table, node, err);
+    int rc = where_predicate(&predicate, table, request->where, &e, &err);
     if (rc == PML_OK)
-        rc = pml_scan_set_predicate(scan, predicate, err);
+        rc = pml_scan_set_predicate(scan, predicate, &err);
     pml_predicate_free(predicate);
-    return rc;
+    if (rc == PML_OK)
+        return EXIT_OK;
+    if (e.message[0] == '\0')
+        return rc == PML_E_NOT_FOUND ? app_say(EXIT_NOT_FOUND, "%s: %s", option, err.message) : app_fail(rc, &err);
+    if (request->where_text == NULL)
+        return app_say(EXIT_USAGE, "%s: %s", option, e.message);
+    where_report(request->where_text, &e);
+    return EXIT_USAGE;
 }
 
 int scan_new(pml_scan **out, pml_table *table, const scan_request *request)
 {
     pml_error err = PML_ERROR_INIT;
+    int code = EXIT_OK;
     *out = NULL;
     int rc = pml_scan_new(out, table, &err);
     if (rc == PML_OK && request->snapshot >= 0)
@@ -37,14 +49,16 @@ int scan_new(pml_scan **out, pml_table *table, const scan_request *request)
         app_list_free(names, n);
     }
     if (rc == PML_OK && request->where != NULL)
-        rc = set_where(*out, table, request->where, &err);
+        code = set_where(*out, table, request);
     if (rc == PML_OK && request->limit >= 0)
         rc = pml_scan_set_limit(*out, request->limit, &err);
-    if (rc == PML_OK)
+    if (rc != PML_OK)
+        code = app_fail(rc, &err);
+    if (code == EXIT_OK)
         return EXIT_OK;
     pml_scan_free(*out);
     *out = NULL;
-    return app_fail(rc, &err);
+    return code;
 }
 
 /* ---- scan and count ---- */
@@ -60,6 +74,7 @@ static int request_get(scan_request *request, const args *a)
         code = args_int64(&request->limit, a, "limit", 0, INT64_MAX);
     if (code != EXIT_OK)
         return code;
+    request->where_text = where;
     request->columns = args_value(a, "columns");
     if (where != NULL && (request->where = where_parse(where, &e)) == NULL) {
         where_report(where, &e);

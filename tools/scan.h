@@ -11,6 +11,7 @@ typedef struct scan_request {
     const char *columns; /* "a,b"; NULL: all */
     bool no_columns;     /* row counts only */
     struct where_node *where;
+    const char *where_text;  /* of --where, for messages; NULL: where came from --filter */
     int64_t snapshot, limit; /* -1: the latest, all */
 } scan_request;
 

@@ -121,6 +121,21 @@ static int schema_make(json_t **out, const args *a)
     return EXIT_OK;
 }
 
+/* Other engines could not name such tables. */
+static int check_name(const char *table)
+{
+    size_t n = strlen(table), begin;
+    while (n > 1 && table[n - 1] == '/')
+        n--;
+    for (begin = n; begin > 0 && table[begin - 1] != '/';)
+        begin--;
+    if (memchr(table + begin, '$', n - begin) != NULL)
+        return app_say(EXIT_USAGE, "a table's name has no '$', which is for system tables: not \"%s\"", table);
+    if (begin == 0 && strncmp(table, "sys.", 4) == 0)
+        return app_say(EXIT_USAGE, "the database sys is that of the system tables: not \"%s\"", table);
+    return EXIT_OK;
+}
+
 static int run_create(struct app *app, const args *a)
 {
     pml_error err = PML_ERROR_INIT;
@@ -128,6 +143,8 @@ static int run_create(struct app *app, const args *a)
     pml_table *table = NULL;
     char *path = NULL, *text = NULL;
     int code = schema_make(&schema, a);
+    if (code == EXIT_OK)
+        code = check_name(a->operand[0]);
     if (code == EXIT_OK)
         code = app_table_path(&path, app, a, a->operand[0]);
     if (code == EXIT_OK) {

@@ -29,19 +29,21 @@ typedef struct where_node {
     char *column;
     size_t n_literals;
     pml_literal *literals; /* text is owned */
+    size_t *positions;     /* of the literals in the text of --where */
 } where_node;
 
 typedef struct where_error {
     size_t position; /* byte in the text */
-    char message[160];
+    char message[256];
 } where_error;
 
 /* NULL and *e filled on a mistake. Free with where_free. */
 where_node *where_parse(const char *text, where_error *e);
 void where_free(where_node *node);
 /* The predicate of the table. Literals are brought to the canonical form of their column first ('2024-01-02 03:04:05' for a
-   timestamp). Returns owned. */
-int where_predicate(pml_predicate **out, const pml_table *table, const where_node *node, pml_error *err);
+   timestamp). e is filled, too, when a literal is wrong; else its message is empty. Returns owned. */
+int where_predicate(pml_predicate **out, const pml_table *table, const where_node *node, where_error *e,
+                    pml_error *err);
 /* Text of a literal in the canonical form of a column type ("TIMESTAMP(6) NOT NULL"); malloc'ed. */
 char *where_canonical(const char *type, const char *text, size_t len);
 /* Prints the mistake with the text and a caret below the place. */
@@ -51,6 +53,6 @@ void where_report(const char *text, const where_error *e);
 where_node *where_new(where_kind kind);
 void where_add_child(where_node *parent, where_node *child);
 where_node *where_new_leaf(const char *column, pml_predicate_op op);
-void where_add_literal(where_node *leaf, const char *text, size_t len); /* text NULL: null */
+void where_add_literal(where_node *leaf, const char *text, size_t len, size_t position); /* text NULL: null */
 
 #endif

@@ -30,11 +30,13 @@ void where_add_child(where_node *parent, where_node *child)
     parent->children[parent->n_children++] = child;
 }
 
-void where_add_literal(where_node *leaf, const char *text, size_t len)
+void where_add_literal(where_node *leaf, const char *text, size_t len, size_t position)
 {
     leaf->literals = app_realloc(leaf->literals, (leaf->n_literals + 1) * sizeof *leaf->literals);
     leaf->literals[leaf->n_literals].text = text == NULL ? NULL : app_strndup(text, len);
     leaf->literals[leaf->n_literals].len = len;
+    leaf->positions = app_realloc(leaf->positions, (leaf->n_literals + 1) * sizeof *leaf->positions);
+    leaf->positions[leaf->n_literals] = position;
     leaf->n_literals++;
 }
 
@@ -48,6 +50,7 @@ void where_free(where_node *node)
         free((char *)(uintptr_t)node->literals[i].text);
     free(node->children);
     free(node->literals);
+    free(node->positions);
     free(node->column);
     free(node);
 }
@@ -87,13 +90,13 @@ static bool parse_literal(where_lexer *x, where_node *leaf, const char *behind)
             return where_lexer_fail(x, "a text in 'quotes' was expected after DATE or TIMESTAMP");
     }
     if (x->token == TOKEN_STRING || x->token == TOKEN_NUMBER)
-        where_add_literal(leaf, x->value, x->value_len);
+        where_add_literal(leaf, x->value, x->value_len, x->begin);
     else if (where_lexer_is_keyword(x, "TRUE"))
-        where_add_literal(leaf, "true", 4);
+        where_add_literal(leaf, "true", 4, x->begin);
     else if (where_lexer_is_keyword(x, "FALSE"))
-        where_add_literal(leaf, "false", 5);
+        where_add_literal(leaf, "false", 5, x->begin);
     else if (where_lexer_is_keyword(x, "NULL"))
-        where_add_literal(leaf, NULL, 0);
+        where_add_literal(leaf, NULL, 0, x->begin);
     else if (x->token == TOKEN_NAME)
         return where_lexer_fail(x, "a value was expected after %s, not a name: texts stand in 'single quotes'", behind);
     else
@@ -186,7 +189,7 @@ static where_node *parse_like(where_lexer *x, const char *column, bool negate)
         pml_predicate_op equal = negate ? PML_OP_NE : PML_OP_EQ,
                          starts = open_front ? PML_OP_CONTAINS : PML_OP_STARTS_WITH;
         node = where_new_leaf(column, open_back ? starts : open_front ? PML_OP_ENDS_WITH : equal);
-        where_add_literal(node, text, n);
+        where_add_literal(node, text, n, x->begin);
     }
     free(text);
     if (node != NULL)

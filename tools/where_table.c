@@ -66,9 +66,76 @@ static void canonical_timestamp(char *text, const char *type)
         memcpy(text + strlen(text), "Z", 2);
 }
 
+static const struct {
+    const char *name;
+    const char *range;
+} integers[] = {{"TINYINT", "-128..127"},
+                {"SMALLINT", "-32768..32767"},
+                {"INT", "-2147483648..2147483647"},
+                {"BIGINT", "-9223372036854775808..9223372036854775807"}};
+
+/* The name of an integer type without what is behind it, and its range; NULL for other types. */
+static const char *integer_name(const char *type, const char **range)
+{
+    for (size_t i = 0; i < sizeof integers / sizeof *integers; i++) {
+        size_t n = strlen(integers[i].name);
+        if (strncmp(type, integers[i].name, n) == 0 && (type[n] == '\0' || type[n] == ' ')) {
+            *range = integers[i].range;
+            return integers[i].name;
+        }
+    }
+    return NULL;
+}
+
+/* 1.0 and 1e3 become 1 and 1000; what is no whole number stays as it is. text has room for INTEGER_DIGITS more. */
+enum { INTEGER_DIGITS = 40 /* more than any integer column holds */ };
+
+static void canonical_integer(char *text)
+{
+    char digits[2 * INTEGER_DIGITS];
+    size_t n = 0, whole = 0;
+    long exponent = 0;
+    const char *p = text + (text[0] == '-');
+    bool point = false, minus = false;
+    for (; (*p >= '0' && *p <= '9') || (*p == '.' && !point); p++) {
+        if (*p == '.')
+            point = true;
+        else if (n == INTEGER_DIGITS)
+            return;
+        else
+            digits[n++] = *p;
+        whole = point ? whole : n;
+    }
+    if (*p == 'e' || *p == 'E') {
+        minus = *++p == '-';
+        p += *p == '-' || *p == '+';
+        if (*p == '\0')
+            return;
+        for (; *p >= '0' && *p <= '9' && exponent < 1000; p++)
+            exponent = exponent * 10 + (*p - '0');
+    }
+    long want = (long)whole + (minus ? -exponent : exponent); /* digits before the point */
+    if (*p != '\0' || n == 0 || (n == whole && exponent == 0) || want > INTEGER_DIGITS)
+        return;
+    for (; (long)n > want && n > 0; n--)
+        if (digits[n - 1] != '0')
+            return;
+    while ((long)n < want)
+        digits[n++] = '0';
+    if (n == 0)
+        digits[n++] = '0';
+    char *to = text + (text[0] == '-');
+    size_t zeros = 0;
+    while (zeros + 1 < n && digits[zeros] == '0')
+        zeros++;
+    memcpy(to, digits + zeros, n - zeros);
+    to[n - zeros] = '\0';
+}
+
 char *where_canonical(const char *type, const char *text, size_t len)
 {
     enum { ROOM = 64 };
+    const char *range;
     char *out = app_alloc(len + ROOM);
     memcpy(out, text, len);
     out[len] = '\0';
@@ -80,6 +147,8 @@ char *where_canonical(const char *type, const char *text, size_t len)
         set_places(out, type_number(type, ',', 0));
     } else if (starts(type, "TIME") && !starts(type, "TIMESTAMP") && strchr(out, ':') != NULL) {
         set_places(out, 3);
+    } else if (integer_name(type, &range) != NULL) {
+        canonical_integer(out);
     } else if (starts(type, "BOOLEAN")) {
         for (char *p = out; *p != '\0'; p++)
             if (*p >= 'A' && *p <= 'Z')
@@ -88,41 +157,84 @@ char *where_canonical(const char *type, const char *text, size_t len)
     return out;
 }
 
-static int predicate_leaf(pml_predicate **out, const pml_table *table, const struct ArrowSchema *schema,
-                          const where_node *node, pml_error *err)
+typedef struct leaf_literals {
+    char **texts;
+    pml_literal *v;
+    const char *type; /* of the column, "" when there is none */
+} leaf_literals;
+
+static leaf_literals literals_new(const struct ArrowSchema *schema, const where_node *node)
 {
-    const char *type = "";
-    char **texts = app_alloc(node->n_literals * sizeof *texts);
-    pml_literal *literals = app_alloc(node->n_literals * sizeof *literals);
+    leaf_literals l = {app_alloc(node->n_literals * sizeof *l.texts), app_alloc(node->n_literals * sizeof *l.v), ""};
     for (int64_t i = 0; i < schema->n_children; i++)
         if (strcmp(schema->children[i]->name, node->column) == 0)
-            type = arrow_type_text(schema->children[i]);
+            l.type = arrow_type_text(schema->children[i]);
     for (size_t i = 0; i < node->n_literals; i++) {
-        const pml_literal *l = &node->literals[i];
-        texts[i] = l->text == NULL ? NULL : where_canonical(type, l->text, l->len);
-        literals[i].text = texts[i];
+        const pml_literal *from = &node->literals[i];
+        l.texts[i] = from->text == NULL ? NULL : where_canonical(l.type, from->text, from->len);
+        l.v[i].text = l.texts[i];
         /* Only strings keep a NUL, and where_canonical leaves those as they are. */
-        literals[i].len = texts[i] == NULL ? 0 : memchr(l->text, '\0', l->len) != NULL ? l->len : strlen(texts[i]);
+        l.v[i].len = l.texts[i] == NULL                            ? 0
+                     : memchr(from->text, '\0', from->len) != NULL ? from->len
+                                                                   : strlen(l.texts[i]);
     }
-    int rc = pml_predicate_leaf(out, table, node->column, node->op, literals, node->n_literals, err);
-    for (size_t i = 0; i < node->n_literals; i++)
-        free(texts[i]);
-    free(texts);
-    free(literals);
+    return l;
+}
+
+static void literals_free(leaf_literals *l, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        free(l->texts[i]);
+    free(l->texts);
+    free(l->v);
+}
+
+/* Says which literal of the leaf is wrong, and why. */
+static void literal_wrong(where_error *e, const pml_table *table, const where_node *node, const leaf_literals *l,
+                          const pml_error *err)
+{
+    const char *range, *type = integer_name(l->type, &range);
+    size_t i = 0;
+    pml_predicate *one = NULL;
+    while (i + 1 < node->n_literals &&
+           pml_predicate_leaf(&one, table, node->column, PML_OP_EQ, &l->v[i], 1, NULL) == PML_OK) {
+        pml_predicate_free(one);
+        i++;
+    }
+    const char *text = i < node->n_literals ? l->texts[i] : NULL;
+    e->position = i < node->n_literals ? node->positions[i] : 0;
+    if (type == NULL || text == NULL || text[0] == '\0' || text[strspn(text, "-.0123456789eE")] != '\0')
+        (void)snprintf(e->message, sizeof e->message, "column \"%.60s\": %.180s", node->column, err->message);
+    else if (text[text[0] == '-' ? 1 + strspn(text + 1, "0123456789") : strspn(text, "0123456789")] == '\0')
+        (void)snprintf(e->message, sizeof e->message, "%.40s lies outside of the %s column \"%.60s\", which holds %s",
+                       text, type, node->column, range);
+    else
+        (void)snprintf(e->message, sizeof e->message, "%.40s is no value of the %s column \"%.60s\"", text, type,
+                       node->column);
+}
+
+static int predicate_leaf(pml_predicate **out, const pml_table *table, const struct ArrowSchema *schema,
+                          const where_node *node, where_error *e, pml_error *err)
+{
+    leaf_literals l = literals_new(schema, node);
+    int rc = pml_predicate_leaf(out, table, node->column, node->op, l.v, node->n_literals, err);
+    if (rc == PML_E_INVAL)
+        literal_wrong(e, table, node, &l, err);
+    literals_free(&l, node->n_literals);
     return rc;
 }
 
 static int predicate_tree(pml_predicate **out, const pml_table *table, const struct ArrowSchema *schema,
-                          const where_node *node, pml_error *err)
+                          const where_node *node, where_error *e, pml_error *err)
 {
     int rc = PML_OK;
     size_t n = 0;
     *out = NULL;
     if (node->kind == WHERE_LEAF)
-        return predicate_leaf(out, table, schema, node, err);
+        return predicate_leaf(out, table, schema, node, e, err);
     pml_predicate **children = app_alloc(node->n_children * sizeof *children);
     while (rc == PML_OK && n < node->n_children) {
-        rc = predicate_tree(&children[n], table, schema, node->children[n], err);
+        rc = predicate_tree(&children[n], table, schema, node->children[n], e, err);
         n += rc == PML_OK;
     }
     if (rc == PML_OK && node->kind == WHERE_AND)
@@ -136,14 +248,15 @@ static int predicate_tree(pml_predicate **out, const pml_table *table, const str
     return rc;
 }
 
-int where_predicate(pml_predicate **out, const pml_table *table, const where_node *node, pml_error *err)
+int where_predicate(pml_predicate **out, const pml_table *table, const where_node *node, where_error *e, pml_error *err)
 {
     struct ArrowSchema schema;
     *out = NULL;
+    e->message[0] = '\0';
     int rc = pml_table_arrow_schema(&schema, table, err);
     if (rc != PML_OK)
         return rc;
-    rc = predicate_tree(out, table, &schema, node, err);
+    rc = predicate_tree(out, table, &schema, node, e, err);
     schema.release(&schema);
     return rc;
 }

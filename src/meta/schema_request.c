@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A new table, as somebody asks for it (Java: Schema.Builder, SchemaValidation). */
+#include <paimonlive/sys/realtime_store.h>
 #include <string.h>
 
 #include "meta/options_table.h"
@@ -159,6 +160,21 @@ static int check_retained(const pml_table_schema *s, const pml_json_source *src)
                           (long long)min, (long long)max);
 }
 
+/* The other names of system columns are reserved in every table. */
+static int check_realtime(const pml_table_schema *s, const pml_json_source *src)
+{
+    const char *enabled = pml_table_schema__option(s, "realtime.enabled");
+    bool on = false;
+    if (enabled == NULL || !pml_number__bool(&on, enabled, strlen(enabled)) || !on)
+        return PML_OK;
+    if (pml_table_schema__find(s, PML_RT_COL_OFFSET, strlen(PML_RT_COL_OFFSET)) < 0)
+        return PML_OK;
+    return pml_json__fail(src, src->code,
+                          "column name '" PML_RT_COL_OFFSET
+                          "' is reserved in a table with realtime.enabled=true; choose "
+                          "another one");
+}
+
 static int check_options(const pml_table_schema *s, const pml_json_source *src)
 {
     for (size_t i = 0; i < s->n_options; i++) {
@@ -174,6 +190,7 @@ static int check_options(const pml_table_schema *s, const pml_json_source *src)
         return pml_json__fail(src, src->code, "option changelog-producer needs a primary key");
     PML_RETURN_IF(check_retained(s, src));
     PML_RETURN_IF(check_bucket(s, src));
+    PML_RETURN_IF(check_realtime(s, src));
     return check_mod_function(s, src);
 }
 

@@ -61,6 +61,15 @@ int pml_catalog_table_path(pml_text *out, pml_catalog *c, const char *name, pml_
     if (!name_is_plain(db, db_len) || !name_is_plain(table, strlen(table)))
         return pml_error__set(err, PML_E_INVAL,
                               "'%s' is no table name: use database.table or table, without '/' and further '.'", name);
+    if (strchr(name, '$') != NULL)
+        return pml_error__set(
+            err, PML_E_UNSUPPORTED,
+            "'%s' names a system table or a branch with '$', which this version lacks: leave out '$' and "
+            "what is behind it",
+            name);
+    if (db_len == 3 && memcmp(db, "sys", 3) == 0)
+        return pml_error__set(err, PML_E_UNSUPPORTED,
+                              "'%s': the database sys is that of the system tables, which this version lacks", name);
     out->ptr = pml_env__format(c->env, "%s/%.*s.db/%s", c->warehouse, (int)db_len, db, table);
     if (out->ptr == NULL)
         return pml_error__no_memory(err);

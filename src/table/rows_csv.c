@@ -5,16 +5,18 @@
  * (hex), come as text and are parsed here. A batch is then put together from both and from nulls for what the file lacks.
  */
 #include <jansson.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "columnar/batch.h"
 #include "format/bridge_load.h"
 #include "table/rows_csv_file.h"
 #include "table/rows_value.h"
+#include "util/number.h"
 
 enum {
     HEADER_MAX_BYTES = 1024 * 1024, /* a line of names beyond this is no header */
-    BLOCK_BYTES = 1024 * 1024       /* text of one batch, about */
+    BLOCK_BYTES = 2 * 1024 * 1024   /* text of one batch; the reader takes every row that is no longer than a block */
 };
 
 typedef struct rows_csv {
@@ -27,7 +29,10 @@ typedef struct rows_csv {
     size_t n_fields;
     int32_t *columns; /* of field i: its column in the stream, -1: not in the file */
     pml_arena arena;  /* bytes of one value */
-    int64_t row;      /* rows given out before this batch */
+    pml_arena kept;   /* of scan */
+    pml_csv_scan scan;
+    bool has_header;
+    int64_t row; /* rows given out before this batch */
 } rows_csv;
 
 static bool is_text_in_csv(const pml_type *t)
@@ -67,6 +72,21 @@ static int64_t header_split(char *text, size_t len, bool whole, char delimiter, 
     return (int64_t)n;
 }
 
+/* The table's columns in the order of the file. */
+static int scan_columns(rows_csv *r, const pml_rows_input *in, const char *const *names, size_t n, pml_error *err)
+{
+    const pml_field **columns = pml_arena__array(&r->kept, n, sizeof *columns);
+    if (columns == NULL)
+        return pml_error__no_memory(err);
+    for (size_t k = 0; k < n; k++)
+        for (size_t i = 0; i < in->n_fields; i++)
+            if (names == NULL ? i == k : strcmp(names[k], in->fields[i].name) == 0)
+                columns[k] = &in->fields[i];
+    r->scan.columns = columns;
+    r->scan.n_columns = n;
+    return PML_OK;
+}
+
 /* Checks the names and finds which columns the file has. */
 static int header_read(rows_csv *r, pml_csv_file *f, const pml_rows_input *in, char delimiter, pml_error *err)
 {
@@ -82,11 +102,16 @@ static int header_read(rows_csv *r, pml_csv_file *f, const pml_rows_input *in, c
     PML_TRY(pml_csv_file__read_at(f, 0, text, (int64_t)len, err));
     size_t skip = len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
     int64_t n = header_split(text + skip, len - skip, (int64_t)len == size, delimiter, names);
-    if (n < 0)
+    if (size == 0)
+        rc = pml_error__at(err, PML_E_INVAL, PML_PLACE_ROW, r->name, "%s is empty: CSV begins with a line of names",
+                           r->name);
+    else if (n < 0)
         rc = pml_error__at(err, PML_E_LIMIT, PML_PLACE_ROW, r->name, "%s: the header line is longer than %d bytes",
                            r->name, HEADER_MAX_BYTES);
     else
         rc = pml_rows_input__check_columns(in, names, (size_t)n, err);
+    if (rc == PML_OK)
+        rc = scan_columns(r, in, names, (size_t)n, err);
     for (size_t i = 0; rc == PML_OK && i < in->n_fields; i++) {
         r->columns[i] = -1;
         for (int64_t k = 0; k < n; k++)
@@ -171,6 +196,9 @@ static int batch_complete(rows_csv *r, struct ArrowArray *out, struct ArrowArray
         }
     }
     PML_TRY(pml_batch__from_columns(out, r->env, columns, r->n_fields, batch->length, err));
+    rc = pml_rows_input__check_batch(r->name, r->fields, r->n_fields, out, r->row, err);
+    if (rc != PML_OK)
+        pml_array__release(out);
     r->row += batch->length;
 out:
     for (size_t i = 0; rc != PML_OK && i < r->n_fields; i++)
@@ -179,14 +207,46 @@ out:
     return rc;
 }
 
+/* Finds mark with a number behind it. Returns where it begins (NULL: nowhere) and how long both are. */
+static char *find_number(char *message, const char *mark, int64_t *number, size_t *len)
+{
+    char *at = strstr(message, mark);
+    size_t n = strlen(mark), digits = at == NULL ? 0 : strspn(at + n, "0123456789");
+    *len = n + digits;
+    return at != NULL && pml_number__int64(number, at + n, digits) ? at : NULL;
+}
+
+/* The reader counts columns from 0 and the header as a row, and knows little of types: says it as this library does. */
+static void reword(const rows_csv *r, pml_error *err)
+{
+    char rest[sizeof err->message];
+    const char *end = err->message + sizeof err->message;
+    int64_t number;
+    size_t len;
+    char *at = find_number(err->message, "In CSV column #", &number, &len);
+    if (at != NULL && number < (int64_t)r->scan.n_columns) {
+        const pml_field *f = r->scan.columns[number];
+        bool is_time = f->type.kind == PML_TYPE_TIMESTAMP || f->type.kind == PML_TYPE_TIMESTAMP_LTZ;
+        (void)snprintf(rest, sizeof rest, "%s", at + len);
+        (void)snprintf(at, (size_t)(end - at), "column \"%s\"%s%s", f->name, rest,
+                       is_time && f->type.precision > 6 ? " (" PML_ROWS_NANOS_RANGE ")" : "");
+    }
+    at = find_number(err->message, ": Row #", &number, &len);
+    if (at != NULL && number > r->has_header) {
+        (void)snprintf(rest, sizeof rest, "%s", at + len);
+        (void)snprintf(at, (size_t)(end - at), ", row %lld%s", (long long)number - r->has_header, rest);
+    }
+}
+
 /* To the bridge, text that a column cannot hold is damage; here it is a wrong row of somebody's file. */
-static int wrong_row(int rc, pml_error *err)
+static int wrong_row(const rows_csv *r, int rc, pml_error *err)
 {
     if (rc != PML_E_CORRUPT && rc != PML_E_INVAL)
         return rc;
     if (err != NULL) {
         err->code = PML_E_INVAL;
         err->place = PML_PLACE_ROW;
+        reword(r, err);
     }
     return PML_E_INVAL;
 }
@@ -203,7 +263,7 @@ static int csv_next(void *owner, struct ArrowArray *out, pml_error *err)
         rc = batch_complete(r, out, &batch, err);
         batch.release(&batch);
     }
-    return wrong_row(rc, err);
+    return wrong_row(r, rc, err);
 }
 
 static void csv_drop(void *owner)
@@ -213,6 +273,7 @@ static void csv_drop(void *owner)
     if (r->stream.release != NULL)
         r->stream.release(&r->stream);
     pml_arena__clear(&r->arena);
+    pml_arena__clear(&r->kept);
     pml_env__free(env, r->columns);
     pml_env__free(env, r->name);
     pml_table_release(r->table);
@@ -256,10 +317,19 @@ static int csv_open(rows_csv *r, const pml_rows_input *in, pml_error *err)
     PML_TRY(pml_csv_file__open(&f, in, err));
     if (options.header)
         PML_TRY(header_read(r, f, in, options.delimiter, err));
+    else
+        PML_TRY(scan_columns(r, in, NULL, in->n_fields, err));
+    r->has_header = options.header;
+    r->scan.file = r->name;
+    r->scan.delimiter = options.delimiter;
+    r->scan.quote = options.quote;
+    r->scan.null_text = options.null_text;
+    r->scan.row_max_bytes = BLOCK_BYTES;
+    pml_csv_file__set_scan(f, &r->scan);
     PML_TRY(bridge_schema(&schema, r, err));
     const pml_bridge_input input = {f, r->name, pml_csv_file__size(f), pml_csv_file__read_at, pml_csv_file__close};
     f = NULL; /* the bridge owns it on any return */
-    rc = wrong_row(r->bridge->csv_open(&r->stream, &input, NULL, &schema, &options, err), err);
+    rc = wrong_row(r, r->bridge->csv_open(&r->stream, &input, NULL, &schema, &options, err), err);
 out:
     if (f != NULL)
         pml_csv_file__close(f);
@@ -288,6 +358,7 @@ int pml_rows_csv__open(struct ArrowArrayStream *out, const pml_rows_input *in, p
     r->env = in->env;
     r->table = in->table;
     pml_arena__init(&r->arena, in->env);
+    pml_arena__init(&r->kept, in->env);
     PML_TRY(csv_fill(r, in, err));
     PML_TRY(pml_bridge__get(&r->bridge, in->env, err));
     PML_TRY(csv_open(r, in, err));

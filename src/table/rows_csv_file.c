@@ -22,6 +22,7 @@ struct pml_csv_file {
     int fd;                 /* the copy, -1: none */
     int64_t size_bytes;
     int64_t seen_bytes; /* for the progress */
+    pml_csv_scan *scan; /* NULL: none */
 };
 
 void pml_csv_file__close(void *ctx)
@@ -51,6 +52,15 @@ static int copy_read(pml_csv_file *f, int64_t offset, uint8_t *to, size_t n, pml
     return PML_OK;
 }
 
+static int scan_feed(pml_csv_file *f, int64_t offset, const uint8_t *p, int64_t n, pml_error *err)
+{
+    int64_t known = f->scan->at - offset; /* bytes that were read before */
+    if (known < 0 || known >= n)
+        return PML_OK;
+    PML_RETURN_IF(pml_csv_scan__feed(f->scan, p + known, (size_t)(n - known), err));
+    return f->scan->at == f->size_bytes ? pml_csv_scan__end(f->scan, err) : PML_OK;
+}
+
 int pml_csv_file__read_at(void *ctx, int64_t offset, void *buf, int64_t n, pml_error *err)
 {
     pml_csv_file *f = ctx;
@@ -61,12 +71,14 @@ int pml_csv_file__read_at(void *ctx, int64_t offset, void *buf, int64_t n, pml_e
         f->seen_bytes = offset + n;
         f->source.progress(f->source.progress_ctx, f->seen_bytes, f->size_bytes);
     }
-    if (f->fd >= 0)
-        return copy_read(f, offset, buf, (size_t)n, err);
+    if (f->fd >= 0) {
+        PML_RETURN_IF(copy_read(f, offset, buf, (size_t)n, err));
+        return f->scan == NULL ? PML_OK : scan_feed(f, offset, buf, n, err);
+    }
     PML_RETURN_IF(f->env->fs.read_at(f->env->fs.ctx, &got, f->source.file, offset, buf, (size_t)n, err));
     if (got != (size_t)n)
         return pml_error__at(err, PML_E_IO, PML_PLACE_FILE, f->path, "%s became shorter while it was read", f->path);
-    return PML_OK;
+    return f->scan == NULL ? PML_OK : scan_feed(f, offset, buf, n, err);
 }
 
 /* A file without a name, gone when it is closed. */
@@ -149,6 +161,11 @@ int pml_csv_file__open(pml_csv_file **out, const pml_rows_input *in, pml_error *
 out:
     pml_csv_file__close(f);
     return rc;
+}
+
+void pml_csv_file__set_scan(pml_csv_file *f, pml_csv_scan *scan)
+{
+    f->scan = scan;
 }
 
 int64_t pml_csv_file__size(const pml_csv_file *f)

@@ -18,8 +18,15 @@ typedef struct pml_rows_input {
     int64_t batch_rows;
 } pml_rows_input;
 
-/* Columns of a file (by name) against the table's: unknown ones and missing NOT NULL ones are errors. */
+/* Columns of a file (by name) against the table's: unknown ones, repeated ones and missing NOT NULL ones are errors. */
 int pml_rows_input__check_columns(const pml_rows_input *in, const char *const *names, size_t n, pml_error *err);
+
+/* A batch of CSV or Parquet, which begins behind `row` rows of the file: nulls in NOT NULL columns and values outside of their
+   type's range are wrong rows, named by file, row and column. */
+int pml_rows_input__check_batch(const char *file, const pml_field *fields, size_t n, const struct ArrowArray *batch,
+                                int64_t row, pml_error *err);
+/* What is wrong with the values of an input is a wrong row of it: PML_E_INVAL gets that place and the file's name. Returns rc. */
+int pml_rows_input__wrong_row(int rc, const char *file, pml_error *err);
 
 int pml_rows_json__open(struct ArrowArrayStream *out, const pml_rows_input *in, pml_error *err);
 int pml_rows_csv__open(struct ArrowArrayStream *out, const pml_rows_input *in, pml_error *err);

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "columnar/batch.h"
 #include "table/rows_input.h"
 #include "table/table.h"
 
@@ -25,6 +26,10 @@ int pml_rows_input__check_columns(const pml_rows_input *in, const char *const *n
             return pml_error__at(err, PML_E_INVAL, PML_PLACE_ROW, file,
                                  "%s has a column \"%.100s\" that the table %s lacks", file, names[i],
                                  pml_table_path(in->table));
+        for (size_t before = 0; before < i; before++) /* all of those are columns of the table: not many */
+            if (strcmp(names[before], names[i]) == 0)
+                return pml_error__at(err, PML_E_INVAL, PML_PLACE_ROW, file, "%s has two columns \"%.100s\"", file,
+                                     names[i]);
     }
     for (size_t k = 0; k < in->n_fields; k++) {
         size_t i = 0;
@@ -35,6 +40,30 @@ int pml_rows_input__check_columns(const pml_rows_input *in, const char *const *n
                                  file, in->fields[k].name);
     }
     return PML_OK;
+}
+
+int pml_rows_input__wrong_row(int rc, const char *file, pml_error *err)
+{
+    if (rc != PML_E_INVAL || err == NULL)
+        return rc;
+    err->place = PML_PLACE_ROW;
+    return strstr(err->message, file) != NULL ? rc : pml_error__prefix(err, rc, "%s", file);
+}
+
+int pml_rows_input__check_batch(const char *file, const pml_field *fields, size_t n, const struct ArrowArray *batch,
+                                int64_t row, pml_error *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct ArrowArray *a = batch->children[i];
+        if (fields[i].type.nullable || a->n_buffers == 0 || a->buffers[0] == NULL || a->null_count == 0)
+            continue;
+        for (int64_t k = 0; k < a->length; k++)
+            if (!pml_bit_get(a->buffers[0], a->offset + k))
+                return pml_error__at(err, PML_E_INVAL, PML_PLACE_ROW, file,
+                                     "%s, row %lld: column \"%s\" is NOT NULL, the row has null", file,
+                                     (long long)(row + k + 1), fields[i].name);
+    }
+    return pml_rows_input__wrong_row(pml_batch__check(batch, fields, n, PML_CHECK_FULL, err), file, err);
 }
 
 static int format_from_name(int32_t *format, const char *path, pml_error *err)

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parquet files of any maker as input: the reader of data files matches and casts columns; what it would pass over in silence,
    columns that the table lacks, is an error here. */
+#include <paimonlive/scan.h>
 #include <string.h>
 
+#include "columnar/batch.h"
 #include "format/bridge_load.h"
 #include "format/file_format.h"
 #include "storage/stream.h"
@@ -59,15 +61,87 @@ out:
     return rc;
 }
 
+typedef struct rows_parquet {
+    pml_env *env;
+    pml_table *table;
+    struct ArrowArrayStream stream;
+    char *path;
+    const pml_field *fields;
+    size_t n_fields;
+    int64_t row; /* rows given out */
+} rows_parquet;
+
+static int parquet_next(void *owner, struct ArrowArray *out, pml_error *err)
+{
+    rows_parquet *r = owner;
+    int rc = PML_OK;
+    memset(out, 0, sizeof *out);
+    if (r->stream.get_next(&r->stream, out) != 0) {
+        out->release = NULL;
+        rc = pml_stream_error(&r->stream, err);
+        return pml_rows_input__wrong_row(rc, r->path, err);
+    }
+    if (out->release == NULL)
+        return PML_OK;
+    rc = pml_rows_input__check_batch(r->path, r->fields, r->n_fields, out, r->row, err);
+    r->row += out->length;
+    if (rc != PML_OK)
+        pml_array__release(out);
+    return rc;
+}
+
+static void parquet_drop(void *owner)
+{
+    rows_parquet *r = owner;
+    pml_env *env = r->env;
+    if (r->stream.release != NULL)
+        r->stream.release(&r->stream);
+    pml_env__free(env, r->path);
+    pml_table_release(r->table);
+    pml_env__free(env, r);
+    pml_env_release(env);
+}
+
+static int parquet_wrap(struct ArrowArrayStream *out, rows_parquet *r, const pml_rows_input *in, pml_error *err)
+{
+    struct ArrowSchema schema = {0};
+    int rc;
+    r->fields = in->fields;
+    r->n_fields = in->n_fields;
+    r->path = pml_env__strdup(in->env, in->path);
+    if (r->path == NULL)
+        return pml_error__no_memory(err);
+    PML_TRY(pml_type__export(&schema, in->env, in->fields, in->n_fields, err));
+    PML_TRY(pml_stream__new(out, in->env, &schema, parquet_next, parquet_drop, r, err));
+out:
+    if (rc != PML_OK)
+        pml_schema__release(&schema);
+    return rc;
+}
+
 int pml_rows_parquet__open(struct ArrowArrayStream *out, const pml_rows_input *in, pml_error *err)
 {
     const pml_bridge *bridge;
     const pml_format_read request = {
         .fields = in->fields, .n_fields = in->n_fields, .batch_rows = in->batch_rows, .validate_full = true};
+    int rc;
     if (strcmp(in->path, "-") == 0)
         return pml_error__set(err, PML_E_INVAL,
                               "Parquet cannot be read from standard input: its directory is at the end of the file");
     PML_RETURN_IF(pml_bridge__get(&bridge, in->env, err));
     PML_RETURN_IF(check_file(in, bridge, err));
-    return pml_format__open(out, in->env, "parquet", in->path, &request, err);
+    rows_parquet *r = pml_env__calloc(in->env, 1, sizeof *r);
+    if (r == NULL)
+        return pml_error__no_memory(err);
+    pml_env_acquire(in->env);
+    pml_table_acquire(in->table);
+    r->env = in->env;
+    r->table = in->table;
+    rc = pml_format__open(&r->stream, in->env, "parquet", in->path, &request, err);
+    PML_TRY(pml_rows_input__wrong_row(rc, in->path, err));
+    PML_TRY(parquet_wrap(out, r, in, err));
+    return PML_OK;
+out:
+    parquet_drop(r);
+    return rc;
 }

@@ -3,7 +3,10 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "util/map.h"
 
 /* The builder fails only for memory and for its own limits. */
 static int builder_result(int rc, const char *name, pml_error *err)
@@ -90,6 +93,8 @@ static int value_real(pml_value *out, const pml_type *t, const char *name, const
         out->f = (float)d;
     else
         out->d = d;
+    if (t->kind == PML_TYPE_FLOAT && isinf(out->f) && !isinf(d))
+        return pml_error__set(err, PML_E_INVAL, "column \"%s\": %.9g is outside of the range of FLOAT", name, d);
     return PML_OK;
 }
 
@@ -119,27 +124,44 @@ static int value_text(pml_value *out, pml_arena *arena, const pml_type *t, const
     return rc == PML_OK ? PML_OK : pml_error__prefix(err, rc, "column \"%s\"", name);
 }
 
-static int append_atom(pml_builder *b, pml_arena *arena, const pml_type *t, const char *name, const json_t *v,
-                       pml_error *err)
+static int check_nanos(const pml_type *t, const char *name, const pml_value *v, pml_error *err)
 {
-    pml_value value = {.kind = PML_VALUE_NULL};
-    int rc;
+    int64_t ns;
+    if (v->kind != PML_VALUE_TIMESTAMP || t->precision <= 6)
+        return PML_OK;
+    if (!__builtin_mul_overflow(v->ts.ms, (int64_t)1000000, &ns) && !__builtin_add_overflow(ns, v->ts.nanos, &ns))
+        return PML_OK;
+    return pml_error__set(err, PML_E_INVAL, "column \"%s\": the value lies outside: " PML_ROWS_NANOS_RANGE, name);
+}
+
+static int atom_value(pml_value *out, pml_arena *arena, const pml_type *t, const char *name, const json_t *v,
+                      pml_error *err)
+{
+    *out = (pml_value){.kind = PML_VALUE_NULL};
     switch (t->kind) {
     case PML_TYPE_BOOLEAN:
         if (!json_is_boolean(v))
             return value_wrong(name, v, "true or false", err);
-        value.kind = PML_VALUE_BOOL;
-        value.i = json_is_true(v);
-        rc = PML_OK;
-        break;
+        out->kind = PML_VALUE_BOOL;
+        out->i = json_is_true(v);
+        return PML_OK;
     case PML_TYPE_TINYINT:
     case PML_TYPE_SMALLINT:
     case PML_TYPE_INT:
-    case PML_TYPE_BIGINT: rc = value_int(&value, t, name, v, err); break;
+    case PML_TYPE_BIGINT: return value_int(out, t, name, v, err);
     case PML_TYPE_FLOAT:
-    case PML_TYPE_DOUBLE: rc = value_real(&value, t, name, v, err); break;
-    default: rc = value_text(&value, arena, t, name, v, err); break;
+    case PML_TYPE_DOUBLE: return value_real(out, t, name, v, err);
+    default: break;
     }
+    PML_RETURN_IF(value_text(out, arena, t, name, v, err));
+    return check_nanos(t, name, out, err);
+}
+
+static int append_atom(pml_builder *b, pml_arena *arena, const pml_type *t, const char *name, const json_t *v,
+                       pml_error *err)
+{
+    pml_value value;
+    int rc = atom_value(&value, arena, t, name, v, err);
     return rc != PML_OK ? rc : builder_result(pml_builder__append_value(b, &value), name, err);
 }
 
@@ -156,6 +178,59 @@ static int append_elements(pml_builder *b, pml_arena *arena, const pml_type *t, 
     for (size_t i = 0; i < n; i++)
         PML_RETURN_IF(pml_rows_value__append(child, arena, &t->children[0].type, name, json_array_get(v, i), err));
     return builder_result(pml_builder__close_item(b), name, err);
+}
+
+/* The text that two equal keys have in common: for atoms the canonical one, "1.5" and "1.50" are one DECIMAL. */
+static int key_text(pml_buf *out, pml_arena *arena, const pml_type *t, const char *name, const json_t *key,
+                    pml_error *err)
+{
+    pml_value value;
+    pml_buf__reset(out);
+    if (json_is_null(key))
+        return PML_OK;
+    if (!pml_type__is_nested(t)) {
+        PML_RETURN_IF(atom_value(&value, arena, t, name, key, err));
+        (void)pml_buf__append_byte(out, 'v'); /* so that no key has the text of null */
+        (void)pml_value__print(out, t, &value);
+        return pml_buf__check(out, err);
+    }
+    char *text = json_dumps(key, JSON_SORT_KEYS | JSON_COMPACT | JSON_ENCODE_ANY);
+    if (text == NULL)
+        return pml_error__no_memory(err);
+    (void)pml_buf__append_byte(out, 'v');
+    (void)pml_buf__append_str(out, text);
+    free(text);
+    return pml_buf__check(out, err);
+}
+
+/* A map has each key once; in an array of pairs it could stand twice. */
+static int check_keys(pml_arena *arena, const pml_type *t, const char *name, const json_t *pairs, pml_error *err)
+{
+    pml_map seen;
+    pml_buf text;
+    int rc = PML_OK;
+    pml_map__init(&seen, arena->env);
+    pml_buf__init(&text, arena->env, SIZE_MAX / 2);
+    for (size_t i = 0; i < json_array_size(pairs); i++) {
+        PML_TRY(key_text(&text, arena, &t->children[0].type, name, json_array_get(json_array_get(pairs, i), 0), err));
+        if (pml_map__has(&seen, text.data, text.len)) {
+            rc = pml_error__set(err, PML_E_INVAL, "column \"%s\": the key %.*s stands twice in a %s", name,
+                                text.len > 41  ? 40
+                                : text.len > 0 ? (int)text.len - 1
+                                               : 4,
+                                text.len > 0 ? (const char *)text.data + 1 : "null",
+                                t->kind == PML_TYPE_MAP ? "map" : "multiset");
+            goto out;
+        }
+        if (pml_map__put(&seen, text.data, text.len, arena, NULL) != PML_OK) {
+            rc = pml_error__no_memory(err);
+            goto out;
+        }
+    }
+out:
+    pml_buf__clear(&text);
+    pml_map__clear(&seen, NULL);
+    return rc;
 }
 
 /* MAP and MULTISET: an array of pairs. */
@@ -177,6 +252,8 @@ static int append_pairs(pml_builder *b, pml_arena *arena, const pml_type *t, con
         PML_RETURN_IF(
             pml_rows_value__append(pml_builder__child(b, 1), arena, second, name, json_array_get(pair, 1), err));
     }
+    if (json_array_size(v) > 1)
+        PML_RETURN_IF(check_keys(arena, t, name, v, err));
     return builder_result(pml_builder__close_item(b), name, err);
 }
 

@@ -269,6 +269,8 @@ int pml_table_create(pml_table **out, pml_env *env, const char *path, const char
     *out = NULL;
     if (path == NULL || path[0] == '\0')
         return pml_error__set(err, PML_E_INVAL, "the table's directory is empty");
+    if ((flags & ~(uint32_t)PML_TABLE_IF_NOT_EXISTS) != 0)
+        return pml_error__set(err, PML_E_INVAL, "pml_table_create does not know the flags 0x%x", flags);
     PML_TRY(pml_table__latest_schema_id(&id, env, path, err));
     if (id < 0) {
         pml_table_options parsed;

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "columnar/batch.h"
+#include "support/test_bridge.h"
 #include "util/error.h"
 
 static const char nested_schema[] =
@@ -51,6 +53,17 @@ static const char small_schema[] =
     "{\"fields\":[{\"name\":\"id\",\"type\":\"INT NOT NULL\"},{\"name\":\"s\",\"type\":\"STRING\"},"
     "{\"name\":\"b\",\"type\":\"BYTES\"},{\"name\":\"l\",\"type\":\"ARRAY<INT>\"},{\"name\":\"d\",\"type\":\"DECIMAL(6,"
     " 2)\"}]}";
+
+static const char floats_and_text_schema[] =
+    "{\"fields\":[{\"name\":\"id\",\"type\":\"INT NOT NULL\"},{\"name\":\"s\",\"type\":\"STRING\"},"
+    "{\"name\":\"g\",\"type\":\"DOUBLE\"}]}";
+
+static const char wide_schema[] =
+    "{\"fields\":[{\"name\":\"id\",\"type\":\"INT NOT NULL\"},{\"name\":\"s\",\"type\":\"STRING\"},"
+    "{\"name\":\"b\",\"type\":\"BYTES\"},{\"name\":\"l\",\"type\":\"ARRAY<INT>\"},"
+    "{\"name\":\"d\",\"type\":\"DECIMAL(6, 2)\"},{\"name\":\"f\",\"type\":\"FLOAT\"},"
+    "{\"name\":\"g\",\"type\":\"DOUBLE\"},{\"name\":\"m\",\"type\":\"MAP<STRING, INT>\"},"
+    "{\"name\":\"w\",\"type\":\"MAP<DECIMAL(6, 2), INT>\"},{\"name\":\"t\",\"type\":\"TIMESTAMP(9)\"}]}";
 
 /* ---- sentences ---- */
 
@@ -258,9 +271,15 @@ static void json_rows_that_do_not_fit_are_refused_by_line_and_column(void **stat
         {"{\"id\":1", PML_E_INVAL, "line 2: not a JSON object"},
         {"{\"id\":99999999999999999999}", PML_E_INVAL, "too big"},
         {"{\"id\":1,\"s\":\"\xff\"}", PML_E_INVAL, "line 2"},
+        {"{\"id\":1,\"f\":1e300}", PML_E_INVAL, "line 2: column \"f\": 1e+300 is outside of the range of FLOAT"},
+        {"{\"id\":1,\"f\":1e999}", PML_E_INVAL, "overflow"},
+        {"{\"id\":1,\"m\":[[\"a\",1],[\"b\",1],[\"a\",2]]}", PML_E_INVAL,
+         "line 2: column \"m\": the key a stands twice"},
+        {"{\"id\":1,\"w\":[[\"1.5\",1],[\"1.50\",2]]}", PML_E_INVAL, "the key 1.50 stands twice"},
+        {"{\"id\":1,\"t\":\"1600-01-01T00:00:00.000000000\"}", PML_E_INVAL, "1677-09-21..2262-04-11"},
     };
     test_env *t = test_env_open(NULL);
-    pml_table *table = table_of(t, small_schema);
+    pml_table *table = table_of(t, wide_schema);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[256];
         (void)snprintf(text, sizeof text, "{\"id\":7}\n%s\n{\"id\":8}\n", cases[i].row);
@@ -284,6 +303,123 @@ static void csv_takes_the_columns_of_its_header(void **state)
     must_say(table, lines_of(t, "a.csv", "id\nx\n"), PML_E_INVAL, "a.csv");
     must_say(table, lines_of(t, "a.csv", "id,l\n1,[2\n"), PML_E_INVAL, "row 1: column \"l\" wants JSON");
     must_say(table, lines_of(t, "a.csv", "id,b\n1,zz\n"), PML_E_INVAL, "column \"b\"");
+    pml_table_release(table);
+    test_env_close(t);
+}
+
+static void csv_that_is_not_whole_or_does_not_fit_is_refused_by_line_and_column(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *said;
+    } cases[] = {
+        {"id,s,s\n1,a,b\n", "a.csv has two columns \"s\""},
+        {"id,s\n1,\"open\n2,b\n3,c", "a.csv: the file ends inside of the quoted field that begins in line 2"},
+        {"id,s\r\n1,\"a\r\nb\"\r\n2,\"open \"\"\r\n", "begins in line 4"},
+        {"id,g\n1,1e300\n2,1e999\n", "a.csv, line 3: column \"g\": 1e999 is outside of the range of DOUBLE"},
+        {"id,f\n1,\"-1e39\"\n", "line 2: column \"f\": -1e39 is outside of the range of FLOAT"},
+        {"f,id\n1111111111111111111111111111111111111111,1\n", "outside of the range of FLOAT"},
+        {"id,t\n1,1600-01-01 00:00:00.000000000\n", "column \"t\""},
+        {"id,t\n1,2300-01-01 00:00:00\n", "1677-09-21..2262-04-11"},
+        {"", "a.csv is empty"},
+        {"s,id\na,1\nb,x\n", "a.csv: column \"id\", row 2: CSV conversion error"},
+        {"s,id\na,1\nb,\n", "a.csv, row 2: column \"id\" is NOT NULL, the row has null"},
+    };
+    test_env *t = test_env_open(NULL);
+    pml_table *table = table_of(t, wide_schema);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        must_say(table, lines_of(t, "a.csv", cases[i].text), PML_E_INVAL, cases[i].said);
+    pml_table_release(table);
+    test_env_close(t);
+}
+
+static void csv_quotes_inside_of_plain_fields_are_text(void **state)
+{
+    (void)state;
+    test_env *t = test_env_open(NULL);
+    pml_table *table = table_of(t, floats_and_text_schema);
+    must_come_back(table, lines_of(t, "a.csv", "\xef\xbb\xbf\"id\",s,g\n1,5\" pipe,Infinity\n\n2,\"a\"\"\",-1e308"),
+                   "{\"_kind\":\"+I\",\"id\":1,\"s\":\"5\\\" pipe\",\"g\":\"Infinity\"}\n"
+                   "{\"_kind\":\"+I\",\"id\":2,\"s\":\"a\\\"\",\"g\":-1e+308}\n",
+                   0);
+    pml_table_release(table);
+    test_env_close(t);
+}
+
+/* Wherever the reader's blocks end, a row of the limit is read and a longer one is refused by name. */
+static void csv_rows_are_read_up_to_the_limit(void **state)
+{
+    (void)state;
+    enum { LIMIT = 2 * 1024 * 1024 };
+    static const size_t fronts[] = {0, 1, LIMIT / 2, LIMIT - 20};
+    test_env *t = test_env_open(NULL);
+    pml_table *table = table_of(t, floats_and_text_schema);
+    char *text = malloc(3 * (size_t)LIMIT);
+    assert_non_null(text);
+    for (size_t i = 0; i < sizeof fronts / sizeof *fronts; i++)
+        for (size_t over = 0; over < 2; over++) {
+            pml_text out = {0};
+            pml_error err = PML_ERROR_INIT;
+            size_t n = (size_t)snprintf(text, 32, "id,s\n1,");
+            memset(text + n, 'x', fronts[i]);
+            n += fronts[i];
+            text[n++] = '\n';
+            size_t begin = n;
+            n += (size_t)snprintf(text + n, 32, "2,\"");
+            memset(text + n, 'y', LIMIT);
+            n = begin + LIMIT + over;
+            memcpy(text + n - 2, "\"\n", 2);
+            n += (size_t)snprintf(text + n, 32, "3,z\n");
+            const char *path = file_of(t, "a.csv", text, n);
+            if (over != 0) {
+                must_say(table, path, PML_E_LIMIT, "line 3: a row of CSV may be at most 2097152 bytes long");
+                continue;
+            }
+            must_ok(read_and_print(&out, table, path, 0, PML_ROWS_CSV, &err), &err);
+            assert_true(out.len > LIMIT);
+            pml_text_clear(&out);
+        }
+    free(text);
+    pml_table_release(table);
+    test_env_close(t);
+}
+
+static const char *parquet_of(test_env *t, const pml_field *fields, size_t n, const pml_value *values)
+{
+    const pml_bridge *b;
+    pml_error err = PML_ERROR_INIT;
+    struct ArrowArray columns[4], batch;
+    struct ArrowSchema schema;
+    test_file f = {0};
+    must_ok(pml_bridge__get(&b, t->env, &err), &err);
+    for (size_t i = 0; i < n; i++)
+        must_ok(pml_batch__constant(&columns[i], t->env, &fields[i].type, &values[i], 3, &err), &err);
+    must_ok(pml_batch__from_columns(&batch, t->env, columns, n, 3, &err), &err);
+    must_ok(pml_type__export(&schema, t->env, fields, n, &err), &err);
+    must_ok(test_parquet_write(&f, b, &schema, &batch, &test_write_options, &err), &err);
+    const char *path = file_of(t, "a.parquet", (const char *)f.data, f.len);
+    test_file_free(&f);
+    schema.release(&schema);
+    return path;
+}
+
+static void parquet_that_does_not_fit_is_refused_by_file_and_column(void **state)
+{
+    (void)state;
+    static const pml_field fields[] = {
+        {.name = "id", .type = {.kind = PML_TYPE_BIGINT, .nullable = true}},
+        {.name = "g", .type = {.kind = PML_TYPE_DOUBLE, .nullable = true}},
+        {.name = "g", .type = {.kind = PML_TYPE_DOUBLE, .nullable = true}},
+    };
+    static const pml_value one = {.kind = PML_VALUE_INT, .i = 1}, null = {.kind = PML_VALUE_NULL},
+                           large = {.kind = PML_VALUE_INT, .i = 3000000000};
+    test_env *t = test_env_open(NULL);
+    pml_table *table = table_of(t, floats_and_text_schema);
+    must_say(table, parquet_of(t, fields, 3, (pml_value[]){one, null, null}), PML_E_INVAL,
+             "a.parquet has two columns \"g\"");
+    must_say(table, parquet_of(t, fields, 2, (pml_value[]){null, null}), PML_E_INVAL,
+             "a.parquet, row 1: column \"id\" is NOT NULL, the row has null");
+    must_say(table, parquet_of(t, fields, 2, (pml_value[]){large, null}), PML_E_INVAL, "a.parquet: ");
     pml_table_release(table);
     test_env_close(t);
 }
@@ -401,11 +537,8 @@ static void mutated_input_is_read_or_refused(void **state)
     test_env_close(t);
 }
 
-static void rows_survive_every_failed_allocation(const char *name, const char *text)
+static void every_failed_allocation(test_env *t, pml_table *table, const char *path)
 {
-    test_env *t = test_env_open(NULL);
-    pml_table *table = table_of(t, small_schema);
-    const char *path = lines_of(t, name, text);
     int rc = PML_E_NOMEM;
     for (long long n = 1; rc != PML_OK; n++) {
         pml_error err = PML_ERROR_INIT;
@@ -418,6 +551,26 @@ static void rows_survive_every_failed_allocation(const char *name, const char *t
             must_fail_with(PML_E_NOMEM, rc, &err);
         assert_true(n < 2000);
     }
+}
+
+static void rows_survive_every_failed_allocation(const char *name, const char *text)
+{
+    test_env *t = test_env_open(NULL);
+    pml_table *table = table_of(t, wide_schema);
+    every_failed_allocation(t, table, lines_of(t, name, text));
+    pml_table_release(table);
+    test_env_close(t);
+}
+
+static void parquet_rows_survive_every_failed_allocation(void **state)
+{
+    (void)state;
+    static const pml_field id = {.name = "id", .type = {.kind = PML_TYPE_INT, .nullable = true}};
+    static const pml_value one = {.kind = PML_VALUE_INT, .i = 1};
+    test_env *t = test_env_open(NULL);
+    pml_table *table = table_of(t, small_schema);
+    const char *path = parquet_of(t, &id, 1, &one);
+    every_failed_allocation(t, table, path);
     pml_table_release(table);
     test_env_close(t);
 }
@@ -425,8 +578,9 @@ static void rows_survive_every_failed_allocation(const char *name, const char *t
 static void json_rows_survive_every_failed_allocation(void **state)
 {
     (void)state;
-    rows_survive_every_failed_allocation("a.jsonl",
-                                         "{\"id\":1,\"s\":\"x\",\"b\":\"00\",\"l\":[1],\"d\":\"1\"}\n{\"id\":-0}\n");
+    rows_survive_every_failed_allocation(
+        "a.jsonl",
+        "{\"id\":1,\"s\":\"x\",\"b\":\"00\",\"l\":[1],\"d\":\"1\",\"m\":[[\"a\",1],[\"b\",2]]}\n{\"id\":-0}\n");
 }
 
 static void csv_rows_survive_every_failed_allocation(void **state)
@@ -445,11 +599,16 @@ int main(void)
         cmocka_unit_test(json_line_longer_than_the_read_block_is_one_row),
         cmocka_unit_test(json_rows_that_do_not_fit_are_refused_by_line_and_column),
         cmocka_unit_test(csv_takes_the_columns_of_its_header),
+        cmocka_unit_test(csv_that_is_not_whole_or_does_not_fit_is_refused_by_line_and_column),
+        cmocka_unit_test(csv_quotes_inside_of_plain_fields_are_text),
+        cmocka_unit_test(csv_rows_are_read_up_to_the_limit),
+        cmocka_unit_test(parquet_that_does_not_fit_is_refused_by_file_and_column),
         cmocka_unit_test(gzip_files_are_inflated_and_damage_is_found),
         cmocka_unit_test(formats_are_told_by_the_name),
         cmocka_unit_test(cells_are_bare_text),
         cmocka_unit_test(mutated_input_is_read_or_refused),
         cmocka_unit_test(json_rows_survive_every_failed_allocation),
+        cmocka_unit_test(parquet_rows_survive_every_failed_allocation),
         cmocka_unit_test(csv_rows_survive_every_failed_allocation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

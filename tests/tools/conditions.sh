@@ -43,6 +43,9 @@ selects "" "FALSE"
 selects "1 2 3 4" "TRUE"
 selects "" "s = NULL"
 selects "1 2" "3 > id"
+selects "1" "id = 1.0"
+selects "1 3" "id IN (10e-1, 0.3e1)"
+selects "" "id > 2e9"
 
 exits 2 scan t --where "id = AND"
 says "       ^"
@@ -50,3 +53,20 @@ exits 2 scan t --where "id = 'x'"
 exits 4 scan t --where "nope = 1"
 exits 2 count t --where "s LIKE 'a_b'"
 says "LIKE takes"
+
+# A wrong value is shown with its place and the column.
+exits 2 scan t --where "ok = TRUE AND id = 1.5"
+says '--where: 1.5 is no value of the INT column "id"'
+says "                     ^"
+exits 2 scan t --where "id IN (1, 99999999999)"
+says '--where: 99999999999 lies outside of the INT column "id", which holds -2147483648..2147483647'
+says "            ^"
+exits 2 count t --where "id < 1e11"
+says '100000000000 lies outside'
+exits 2 scan t --where "d = 'x'"
+says '--where: column "d": '
+exits 4 count t --where "nope = 1"
+says "--where: "
+exits 2 dump t --filter '{"eq":["id","x"]}'
+says '--filter: column "id": '
+

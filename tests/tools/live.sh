@@ -31,6 +31,13 @@ exits 0 ingest t rows.jsonl --live --user source-1
 exits 0 offsets t
 prints " 50 "
 
+# Offsets of the source are for programs.
+exits 0 table create ext --live --columns "id INT NOT NULL, name STRING" --option realtime.offset-mode=external
+exits 3 ingest ext rows.jsonl --live
+says "realtime.offset-mode=external"
+exits 0 count ext
+prints_exactly 0
+
 # A plain writer beside it does not move the offsets.
 exits 0 load t rows.jsonl
 exits 0 count t

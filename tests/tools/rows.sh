@@ -70,6 +70,22 @@ says "the first 1"
 printf 'id,extra\n1,2\n' >bad.csv
 exits 1 ingest t bad.csv
 says '"extra"'
+printf 'id,name\n1,a\nx,b\n' >bad.csv
+exits 1 load t bad.csv
+says 'bad.csv: column "id"'
+printf 'name,id\na,1\nb,\n' >bad.csv
+exits 1 load t bad.csv
+says 'bad.csv, row 2: column "id" is NOT NULL'
+printf 'id,name\n1,"open\n2,b\n3,c' >bad.csv
+exits 1 load t bad.csv
+says "begins in line 2"
+exits_with_input 1 bad.csv load t - --format csv
+says "standard input"
+exits 0 table create nulls --columns "id BIGINT"
+printf '{"id":1}\n{}\n' >nulls.jsonl
+exits 0 load nulls nulls.jsonl
+exits 1 load t warehouse/default.db/nulls/bucket-0/*.parquet
+says '.parquet, row 2: column "id" is NOT NULL'
 exits 4 load t absent.jsonl
 exits 2 load t rows.txt
 exits 0 count t

@@ -41,6 +41,24 @@ says "not JSON"
 exits 2 table create t9 no-such-file.json
 says "no-such-file.json"
 
+exits 2 table create 'a$snapshots' --columns "id INT"
+says "system tables"
+exits 2 table create './plain$x/' --columns "id INT"
+exits 2 table create sys.x --columns "id INT"
+says "sys"
+exits 3 count 'word$snapshots'
+says '$'
+exits 2 table create t9 --live --columns "id INT, _REALTIME_OFFSET BIGINT"
+says "_REALTIME_OFFSET"
+exits 0 table create ./offset --columns "id INT, _REALTIME_OFFSET BIGINT"
+exits 0 table create "file://$dir/scheme" --columns "id INT"
+[ -d scheme/schema ] || fail "file:// is no directory of its own"
+[ ! -e file: ] || fail "file: became a directory"
+exits 0 count "file:$dir/scheme"
+exits 0 count "file://localhost$dir/scheme"
+exits 2 count file://elsewhere/x
+exits 2 count file:
+
 exits 0 table list
 prints_exactly "default.t1
 default.word"

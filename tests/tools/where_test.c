@@ -195,6 +195,21 @@ static void literals_take_the_form_of_their_column(void **state)
     must_be_canonical("STRING", "TRUE 1.5", "TRUE 1.5");
     must_be_canonical("INT", "12", "12");
     must_be_canonical("", "x", "x");
+    must_be_canonical("INT NOT NULL", "1.0", "1");
+    must_be_canonical("BIGINT", "-12.50e1", "-125");
+    must_be_canonical("BIGINT", "9e18", "9000000000000000000");
+    must_be_canonical("INT", "500e-2", "5");
+    must_be_canonical("INT", "0.0e9", "0");
+    must_be_canonical("INT", "0.000", "0");
+    must_be_canonical("INT", "1.5", "1.5");
+    must_be_canonical("INT", "1e", "1e");
+    must_be_canonical("INT", "1.0e", "1.0e");
+    must_be_canonical("INT", "01.0", "1");
+    must_be_canonical("INT", "1e99", "1e99");
+    must_be_canonical("INT", "1e-99", "1e-99");
+    must_be_canonical("INT", ".", ".");
+    must_be_canonical("INT", "-", "-");
+    must_be_canonical("STRING", "1.0", "1.0");
 }
 
 static void must_filter(const char *json, const char *expected)
