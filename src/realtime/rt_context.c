@@ -183,11 +183,23 @@ static int bind_options(pml_rt_context *c, pml_table *t, pml_error *err)
     return PML_OK;
 }
 
+/* Statistics of mode "keys" of an append table: the bucket key. */
+static int set_key_columns(pml_rt_context *c, const pml_table_schema *s, pml_error *err)
+{
+    int32_t *ids = pml_arena__array(&c->arena, s->n_bucket_keys, sizeof *ids);
+    if (ids == NULL)
+        return pml_error__no_memory(err);
+    for (size_t i = 0; i < s->n_bucket_keys; i++)
+        ids[i] = s->fields[s->bucket_index[i]].id;
+    return pml_rt_host__set_key_columns(c->host, s->id, ids, s->n_bucket_keys, err);
+}
+
 static int bind_locked(pml_rt_context *c, pml_table *t, pml_error *err)
 {
     const pml_rt_plugin *plugin = c->plugin;
     PML_RETURN_IF(bind_options(c, t, err));
     PML_RETURN_IF(pml_rt_host__add_schema(c->host, PML_RT_MODE_APPEND, t->schema->id, t->schema->fields, t->schema->n_fields, err));
+    PML_RETURN_IF(set_key_columns(c, t->schema, err));
     const pml_rt_layout *layout = pml_rt_host__layout(c->host, t->schema->id);
     c->transport = layout->fields;
     c->n_transport = layout->n_fields;
