@@ -69,7 +69,7 @@ void pml_type__arrow_format(char text[48], const pml_type *t)
     case PML_TYPE_TIMESTAMP_LTZ: (void)snprintf(text, 48, "ts%c:UTC", unit); return;
     case PML_TYPE_VECTOR: (void)snprintf(text, 48, "+w:%d", t->length); return;
     }
-    (void)snprintf(text, 48, "%s", fixed);
+    memcpy(text, fixed, strlen(fixed) + 1);
 }
 
 static const pml_type count_type = {.kind = PML_TYPE_INT}; /* how often a MULTISET has an element: never null */

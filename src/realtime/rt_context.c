@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "realtime/rt_registry.h"
 
@@ -45,7 +44,7 @@ int pml_rt_context_open(pml_rt_context **out, pml_env *env, const pml_rt_context
     atomic_init(&c->refs, 1);
     atomic_init(&c->owners, 1);
     c->env = env;
-    c->pid = getpid();
+    c->forks = pml_process__forks();
     c->plugin = options == NULL ? NULL : options->store;
     c->advanced_id = c->planned_id = -1;
     pml_arena__init(&c->arena, env);
@@ -121,7 +120,7 @@ void pml_rt_context_close(pml_rt_context *c)
 
 int pml_rt_context__check(pml_rt_context *c, pml_error *err)
 {
-    if (c->pid != getpid())
+    if (c->forks != pml_process__forks())
         return pml_error__set(err, PML_E_STATE, "a real-time context cannot be used in a forked child: open a new one there");
     if (atomic_load(&c->poisoned))
         return pml_error__set(err, PML_E_RECREATE,

@@ -71,6 +71,7 @@ static void writer_free(pml_rt_writer *w)
     }
     pml_restore__clear(&w->restore);
     pml_effective__release(w->progress);
+    pml_rt_pb__release(atomic_load(&w->only));
     pml_mutex__destroy(&w->create_mu);
     pml_mutex__destroy(&w->flush_mu);
     pml_env__free(env, w);
