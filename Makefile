@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Thin targets over the presets of CMakePresets.json. Each build has its own folder build/<preset>.
 .DEFAULT_GOAL := build
-.PHONY: build demo check check-tsan lint format install clean help
+.PHONY: build demo bench check check-tsan check-java check-pypaimon lint format install clean help
 # One recipe at a time: the tools below share the machine's cores among themselves.
 .NOTPARALLEL:
 
@@ -24,7 +24,10 @@ build:
 	@echo "library:  $(CURDIR)/build/lib/libpaimonlive.so"
 
 demo: build
-	@if [ -x scripts/demo ]; then PML=$(CURDIR)/build/pml scripts/demo; else echo "scripts/demo is not there yet"; fi
+	@PML=$(CURDIR)/build/pml scripts/demo
+
+bench: build
+	@bench/run $(BENCH_FLAGS)
 
 check:
 	@scripts/bootstrap
@@ -35,6 +38,12 @@ check-tsan:
 	@scripts/bootstrap
 	$(call cmake-build,tsan)
 	@ctest --test-dir build/tsan -L concurrent -j $(JOBS) --output-on-failure
+
+check-java: build
+	@PML=$(CURDIR)/build/pml scripts/check-java
+
+check-pypaimon: build
+	@PML=$(CURDIR)/build/pml scripts/check-pypaimon
 
 lint:
 	@scripts/bootstrap
@@ -51,9 +60,12 @@ clean:
 
 help:
 	@echo "make              build the library and the command (build/pml)"
-	@echo "make demo         a first table, step by step"
+	@echo "make demo         real rows queried before they are committed; a crash; nothing lost"
+	@echo "make bench        ratios against plain Arrow and pypaimon (BENCH_FLAGS=--rows=...)"
 	@echo "make check        everything a change must pass: build with ASan, UBSan and LSan; all tests; style"
 	@echo "make check-tsan   the tests of several threads with TSan"
+	@echo "make check-java   Java Paimon reads what we write and the other way round (needs a JDK and Maven)"
+	@echo "make check-pypaimon  the same with pypaimon"
 	@echo "make lint         style checks and the static analyser"
 	@echo "make format       lay out the C and C++ files that you changed"
 	@echo "make install      into PREFIX=$(PREFIX), below DESTDIR if set"

@@ -79,6 +79,32 @@ PML_API int pml_commit_run(pml_commit_result *out, pml_commit *commit, pml_messa
 /* Deletes the files of messages that were certainly not committed. Never after PML_E_UNKNOWN_OUTCOME. */
 PML_API int pml_commit_abort(pml_commit *commit, pml_messages *const *messages, size_t n, pml_error *err);
 
+/* ---- where rows go ---- */
+typedef struct pml_routes pml_routes;
+
+/* The rows of a batch that belong to one partition-bucket. */
+typedef struct pml_route_info {
+    size_t struct_size;
+    size_t n_partition;           /* partition keys of the table */
+    const char *const *partition; /* texts of the values as in paths, before escaping; null and blank: partition.default-name */
+    int32_t bucket, reserved;     /* 0 in tables without buckets */
+    int64_t n_rows;
+    const int64_t *rows; /* row numbers in the batch, ascending */
+} pml_route_info;
+#define PML_ROUTE_INFO_INIT {sizeof(pml_route_info), 0, NULL, 0, 0, 0, NULL}
+
+/* Tells which partition-bucket each row of a batch belongs to, by the same rule as the writers: for a source that replays after
+   a crash and must leave out, per partition-bucket, what is committed already (pml_rt_offsets_find), and for one that deals rows
+   out to several writers. The batch is in the table's columns, without _REALTIME_OFFSET; it is only looked at. Every row is in
+   exactly one route; routes come in no promised order. Returns owned (pml_routes_free). Thread-safe. PML_E_SCHEMA, PML_E_INVAL
+   (nulls in NOT NULL columns, bad buffers), PML_E_UNSUPPORTED (bucket mode, type of a partition column). */
+PML_API int pml_table_route(pml_routes **out, pml_table *table, const struct ArrowArray *array, const struct ArrowSchema *schema,
+                            pml_error *err);
+PML_API size_t pml_routes_count(const pml_routes *routes);
+/* What out points to is borrowed from routes. PML_E_INVAL: no route i. */
+PML_API int pml_routes_get(pml_route_info *out, const pml_routes *routes, size_t i, pml_error *err);
+PML_API void pml_routes_free(pml_routes *routes); /* NULL allowed */
+
 #ifdef __cplusplus
 }
 #endif

@@ -56,6 +56,8 @@ int pml_shared__borrow(pml_shared **out, pml_env *env, const struct ArrowArray *
 void pml_shared__acquire(pml_shared *s);
 void pml_shared__release(pml_shared *s);
 const struct ArrowArray *pml_shared__array(const pml_shared *s);
+/* The opposite of new: moves the array out and ends s, which nobody else may hold. */
+void pml_shared__dissolve(struct ArrowArray *out, pml_shared *s);
 /* A struct array of the rows [row, row + rows) of the chosen children over the same buffers. columns[i] = -1: an extra column
    of `rows` rows taken from `extra` (moved in, consecutive; untouched on failure). columns NULL: the first n_columns. */
 int pml_shared__slice(struct ArrowArray *out, pml_shared *s, int64_t row, int64_t rows, const int32_t *columns,

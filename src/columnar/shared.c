@@ -31,8 +31,8 @@ int pml_shared__new(pml_shared **out, pml_env *env, struct ArrowArray *array, pm
     return PML_OK;
 }
 
-int pml_shared__borrow(pml_shared **out, pml_env *env, const struct ArrowArray *array, void (*drop)(void *owner), void *owner,
-                       pml_error *err)
+int pml_shared__borrow(pml_shared **out, pml_env *env, const struct ArrowArray *array, void (*drop)(void *owner),
+                       void *owner, pml_error *err)
 {
     struct ArrowArray copy = *array;
     PML_RETURN_IF(pml_shared__new(out, env, &copy, err));
@@ -62,6 +62,14 @@ void pml_shared__release(pml_shared *s)
 const struct ArrowArray *pml_shared__array(const pml_shared *s)
 {
     return &s->array;
+}
+
+void pml_shared__dissolve(struct ArrowArray *out, pml_shared *s)
+{
+    assert(atomic_load(&s->refs) == 1);
+    *out = s->array;
+    s->array.release = NULL;
+    pml_shared__release(s);
 }
 
 /* The whole of a node and of everything below it, over the same buffers. */

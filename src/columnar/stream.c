@@ -10,8 +10,9 @@ typedef struct stream_state {
     int (*next)(void *owner, struct ArrowArray *out, pml_error *err);
     void (*drop)(void *owner);
     void *owner;
-    bool done; /* after the end `next` is not called again */
-    pml_error last;
+    bool done;  /* after the end `next` is not called again, */
+    int failed; /* nor after a failure: a source that stopped in the middle must not go on behind the gap */
+    pml_error last, failure;
 } stream_state;
 
 /* The callers of a stream only know errno values; the text says the rest. */
@@ -41,6 +42,10 @@ static int stream_get_next(struct ArrowArrayStream *stream, struct ArrowArray *o
 {
     stream_state *s = stream->private_data;
     *out = (struct ArrowArray){0};
+    if (s->failed != PML_OK) {
+        s->last = s->failure;
+        return stream_errno(s->failed);
+    }
     pml_error__clear(&s->last);
     if (s->done)
         return 0;
@@ -49,6 +54,8 @@ static int stream_get_next(struct ArrowArrayStream *stream, struct ArrowArray *o
         out->release(out);
     if (rc != PML_OK && s->last.code == PML_OK)
         (void)pml_error__set(&s->last, rc, "the stream failed without a message");
+    s->failed = rc;
+    s->failure = s->last;
     s->done = rc == PML_OK && out->release == NULL;
     return stream_errno(rc);
 }

@@ -98,6 +98,8 @@ static int zstd_decompress(pml_avro_codec *c, pml_buf *out, pml_bytes in, size_t
     }
 }
 
+enum { ZLIB_TRAILER_BYTES = 4 };
+
 static int inflate_all(z_stream *z, pml_buf *out, size_t max, const char *file, pml_error *err)
 {
     size_t room = CODEC_FIRST_SIZE;
@@ -116,7 +118,8 @@ static int inflate_all(z_stream *z, pml_buf *out, size_t max, const char *file, 
         if (status != Z_OK && status != Z_STREAM_END)
             return codec_corrupt(err, file, z->msg == NULL ? "deflate data ends too early" : z->msg);
     }
-    return z->avail_in == 0 ? PML_OK : codec_corrupt(err, file, "bytes behind the deflate data");
+    /* Python's fastavro, and so pypaimon, leaves three bytes of zlib's checksum there; Avro's own reader ignores what follows. */
+    return z->avail_in <= ZLIB_TRAILER_BYTES ? PML_OK : codec_corrupt(err, file, "bytes behind the deflate data");
 }
 
 static int deflate_decompress(pml_buf *out, pml_bytes in, size_t max, const char *file, pml_error *err)

@@ -31,12 +31,15 @@ int pml_format__open(struct ArrowArrayStream *out, pml_env *env, const char *for
 
 static int output_write(void *ctx, const void *buf, int64_t n, pml_error *err)
 {
-    int rc = pml_output__append(ctx, buf, (size_t)n);
-    return rc == PML_OK ? PML_OK : pml_error__set(err, rc, "writing a data file failed (%s)", pml_error_name(rc));
+    const pml_format_writer *w = ctx;
+    int rc = pml_output__append(w->out, buf, (size_t)n);
+    return rc == PML_OK ? PML_OK
+                        : pml_error__at(err, rc, PML_PLACE_DATA_FILE, w->path, "%s cannot be written (%s)", w->path,
+                                        pml_error_name(rc));
 }
 
-int pml_format__create(pml_format_writer **out, pml_env *env, const char *format, const char *path, const pml_field *fields,
-                       size_t n_fields, const pml_format_write_options *o, pml_error *err)
+int pml_format__create(pml_format_writer **out, pml_env *env, const char *format, const char *path,
+                       const pml_field *fields, size_t n_fields, const pml_format_write_options *o, pml_error *err)
 {
     struct ArrowSchema schema = {0};
     int rc;
@@ -56,14 +59,14 @@ int pml_format__create(pml_format_writer **out, pml_env *env, const char *format
     PML_TRY(pml_bridge__get(&w->bridge, env, err));
     PML_TRY(pml_type__export(&schema, env, fields, n_fields, err));
     PML_TRY(pml_output__create(&w->out, env, path, err));
-    const pml_bridge_output output = {w->out, w->path, output_write};
-    const pml_bridge_write_options options = {
-        .compression = o->compression,
-        .compression_level = strcmp(o->compression, "zstd") == 0 ? o->zstd_level : INT32_MIN,
-        .dictionary = o->dictionary,
-        .row_group_bytes = o->block_bytes,
-        .page_bytes = o->page_bytes,
-        .write_batch_rows = 1024};
+    const pml_bridge_output output = {w, w->path, output_write};
+    const pml_bridge_write_options options = {.compression = o->compression,
+                                              .compression_level =
+                                                  strcmp(o->compression, "zstd") == 0 ? o->zstd_level : INT32_MIN,
+                                              .dictionary = o->dictionary,
+                                              .row_group_bytes = o->block_bytes,
+                                              .page_bytes = o->page_bytes,
+                                              .write_batch_rows = 1024};
     PML_TRY(w->bridge->parquet_create(&w->parquet, &output, NULL, &schema, &options, err));
     *out = w;
     w = NULL;

@@ -18,6 +18,7 @@ typedef struct parquet_reader {
     bool as_is;                     /* the two agree */
     int64_t rows_left, batch_rows;  /* without a stream: rows to make up */
     pml_arena arena;
+    const char *path;
     const pml_field *fields; /* copies in the arena */
     size_t n_fields;
 } parquet_reader;
@@ -130,6 +131,18 @@ static void stat_value(pml_value *v, const pml_type *t, const char *arrow_format
     }
 }
 
+/* Footers leave NaN out of min and max, but it is the largest value: such a maximum bounds nothing. A writer may also have kept
+   either of the two zeros, of which -0.0 is the smaller one. */
+static void widen_floats(pml_column_stats *c)
+{
+    if (c->max.kind == PML_VALUE_FLOAT || c->max.kind == PML_VALUE_DOUBLE)
+        c->max.kind = PML_VALUE_NULL;
+    if (c->min.kind == PML_VALUE_FLOAT && c->min.f == 0)
+        c->min.f = -0.0f;
+    if (c->min.kind == PML_VALUE_DOUBLE && c->min.d == 0)
+        c->min.d = -0.0;
+}
+
 /* False: no row of the group can match. columns[i]: the file's column of field i, -1 when the file lacks it. Only stored
    columns that the file holds in the canonical form are looked at: of others the numbers may mean something else. */
 static int group_may_match(bool *out, parquet_reader *r, const struct ArrowSchema *file_schema, int32_t group,
@@ -150,6 +163,7 @@ static int group_may_match(bool *out, parquet_reader *r, const struct ArrowSchem
         c->null_count = s.null_count;
         stat_value(&c->min, &q->fields[i].type, format, s.kind, s.min_i, s.min_d, s.min_ptr, s.min_len);
         stat_value(&c->max, &q->fields[i].type, format, s.kind, s.max_i, s.max_d, s.max_ptr, s.max_len);
+        widen_floats(c);
     }
     *out = pml_pred__may_match(q->predicate, stats, n, r->bridge->parquet_row_group_rows(r->file, group));
     return PML_OK;
@@ -171,7 +185,10 @@ static int choose_groups(int32_t **groups, size_t *n, parquet_reader *r, const s
         if (!may)
             continue;
         (*groups)[(*n)++] = g;
-        r->rows_left += r->bridge->parquet_row_group_rows(r->file, g);
+        int64_t rows = r->bridge->parquet_row_group_rows(r->file, g);
+        if (rows < 0 || __builtin_add_overflow(r->rows_left, rows, &r->rows_left))
+            return pml_error__at(err, PML_E_CORRUPT, PML_PLACE_DATA_FILE, r->path,
+                                 "%s is damaged: row group %d has %lld rows", r->path, g, (long long)rows);
     }
     return PML_OK;
 }
@@ -252,7 +269,8 @@ static int open_stream(parquet_reader *r, const pml_format_read *q, pml_error *e
         rc = r->bridge->stream_error(&r->stream, err);
         goto out;
     }
-    r->as_is = n_present == q->n_fields && pml_type__check_arrow(&r->file_schema, q->fields, q->n_fields, NULL) == PML_OK;
+    r->as_is =
+        n_present == q->n_fields && pml_type__check_arrow(&r->file_schema, q->fields, q->n_fields, NULL) == PML_OK;
 out:
     pml_schema__release(&file_schema);
     return rc;
@@ -272,7 +290,8 @@ static int copy_fields(parquet_reader *r, const pml_format_read *q)
     return fields == NULL ? PML_E_NOMEM : PML_OK;
 }
 
-int pml_parquet__open(struct ArrowArrayStream *out, pml_env *env, const char *path, const pml_format_read *q, pml_error *err)
+int pml_parquet__open(struct ArrowArrayStream *out, pml_env *env, const char *path, const pml_format_read *q,
+                      pml_error *err)
 {
     pml_input *in = NULL;
     struct ArrowSchema schema = {0};
@@ -285,15 +304,16 @@ int pml_parquet__open(struct ArrowArrayStream *out, pml_env *env, const char *pa
     r->env = env;
     r->batch_rows = q->batch_rows > 0 ? q->batch_rows : PML_PARQUET_BATCH_ROWS;
     pml_arena__init(&r->arena, env);
-    if (copy_fields(r, q) != PML_OK) {
+    r->path = pml_arena__strdup(&r->arena, path);
+    if (r->path == NULL || copy_fields(r, q) != PML_OK) {
         rc = pml_error__no_memory(err);
         goto out;
     }
     PML_TRY(pml_bridge__get(&r->bridge, env, err));
     PML_TRY(pml_input__open(&in, env, path, err));
     const pml_bridge_input input = {in, path, pml_input__size(in), input_read_at, input_close};
-    const pml_bridge_read_options options = {r->batch_rows,
-                                             q->validate_full ? PML_BRIDGE_VALIDATE_FULL : PML_BRIDGE_VALIDATE_BASIC, 0};
+    const pml_bridge_read_options options = {
+        r->batch_rows, q->validate_full ? PML_BRIDGE_VALIDATE_FULL : PML_BRIDGE_VALIDATE_BASIC, 0};
     PML_TRY(r->bridge->parquet_open(&r->file, &input, NULL, &options, err)); /* owns the input on any return */
     PML_TRY(open_stream(r, q, err));
     PML_TRY(pml_type__export(&schema, env, q->fields, q->n_fields, err));

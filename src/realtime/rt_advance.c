@@ -55,32 +55,52 @@ static void adopt_locked(notice *n, rt_pb *pb, const pml_effective *eff)
 
 /* ---- adopting ---- */
 
+/* What the context knew when an advance began to read. */
+typedef struct known_ids {
+    int64_t advanced, opened;
+} known_ids;
+
+static int64_t newest_of(const known_ids *known)
+{
+    return known->advanced > known->opened ? known->advanced : known->opened;
+}
+
 /* An id below the last one: a late call for an old snapshot is nothing, unless the newer ones have vanished, which is a rollback.
-   The advanced one alone may be gone by expiry. */
-static int is_old(bool *out, pml_rt_context *c, int64_t advanced, pml_error *err)
+   The last one alone may be gone by expiry. */
+static int is_old(bool *out, pml_rt_context *c, const known_ids *known, int64_t snapshot_id, pml_error *err)
 {
     int64_t latest;
+    *out = false;
+    if (snapshot_id >= newest_of(known))
+        return PML_OK;
     PML_RETURN_IF(pml_table__latest_snapshot(&latest, c->table, true, err));
-    *out = latest >= advanced;
+    *out = latest >= newest_of(known);
     return PML_OK;
 }
 
-/* All PBs at once. *again: another advance came between reading and adopting; what was read may be old. */
-static int adopt(notice *notices, bool *again, rt_pb **pbs, size_t n, pml_rt_context *c, int64_t advanced, const pml_effective *eff,
-                 pml_error *err)
+static void went_back_locked(pml_rt_context *c, int64_t id)
+{
+    if (c->planned_id > id)
+        c->planned_id = id;
+    if (c->opened_id > id)
+        c->opened_id = id;
+}
+
+/* All PBs at once. *again: something came between reading and adopting; what was read may be old. */
+static int adopt(notice *notices, bool *again, rt_pb **pbs, size_t n, pml_rt_context *c, const known_ids *known,
+                 const pml_effective *eff, pml_error *err)
 {
     char *user = pml_env__strdup(c->env, eff->snapshot.commit_user);
     if (user == NULL)
         return pml_error__no_memory(err);
     pml_mutex__lock(&c->progress_mu);
-    *again = c->advanced_id != advanced;
+    *again = c->advanced_id != known->advanced || c->opened_id != known->opened;
     if (!*again) {
         char *old = c->advanced_user;
         for (size_t i = 0; i < n; i++)
             adopt_locked(&notices[i], pbs[i], eff);
-        /* After a rollback the highest planned id is no floor any more; a late advance to an id below it is none. */
-        if (eff->snapshot_id < advanced && c->planned_id > eff->snapshot_id)
-            c->planned_id = eff->snapshot_id;
+        if (eff->snapshot_id < newest_of(known))
+            went_back_locked(c, eff->snapshot_id);
         c->advanced_user = user;
         c->advanced_id = eff->snapshot_id;
         c->advanced_identifier = eff->snapshot.commit_identifier;
@@ -146,14 +166,14 @@ static int tell_all(const notice *notices, size_t n, int64_t snapshot_id, pml_er
     return rc;
 }
 
-static int advance(bool *again, pml_rt_context *c, int64_t advanced, const pml_effective *eff, pml_error *err)
+static int advance(bool *again, pml_rt_context *c, const known_ids *known, const pml_effective *eff, pml_error *err)
 {
     rt_pb **pbs;
     size_t n;
     int rc;
     PML_RETURN_IF(pml_rt_pb__list(&pbs, &n, c, err));
     notice *notices = pml_env__calloc(c->env, n, sizeof *notices);
-    rc = notices == NULL ? pml_error__no_memory(err) : adopt(notices, again, pbs, n, c, advanced, eff, err);
+    rc = notices == NULL ? pml_error__no_memory(err) : adopt(notices, again, pbs, n, c, known, eff, err);
     if (rc == PML_OK && !*again)
         rc = tell_all(notices, n, eff->snapshot_id, err);
     pml_env__free(c->env, notices);
@@ -172,15 +192,14 @@ static int attempt(bool *again, pml_rt_context *c, int64_t snapshot_id, pml_erro
     *again = false;
     pml_arena__init(&arena, c->env);
     pml_mutex__lock(&c->progress_mu);
-    int64_t advanced = c->advanced_id;
+    const known_ids known = {c->advanced_id, c->opened_id};
     pml_mutex__unlock(&c->progress_mu);
-    if (snapshot_id < advanced)
-        PML_TRY(is_old(&old, c, advanced, err));
+    PML_TRY(is_old(&old, c, &known, snapshot_id, err));
     if (old)
         goto out;
     PML_TRY(pml_table__load_snapshot(&s, &arena, c->table, snapshot_id, err));
     PML_TRY(pml_rt_context__effective(&eff, c, &s, err));
-    PML_TRY(advance(again, c, advanced, eff, err));
+    PML_TRY(advance(again, c, &known, eff, err));
     if (!*again)
         (void)atomic_fetch_add(&c->advances, 1);
 out:

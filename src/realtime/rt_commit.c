@@ -47,6 +47,7 @@ static int collect(rt_commit *k, const pml_rt_entry *const *entries, size_t n, p
     if (k->entries == NULL || k->classes == NULL || k->files == NULL)
         return pml_error__no_memory(err);
     k->ctx = entries[0]->ctx;
+    PML_RETURN_IF(pml_rt_context__check_process(k->ctx, err));
     for (size_t i = 0; i < n; i++) {
         k->entries[i] = (pml_rt_entry *)entries[i];
         if (entries[i]->ctx != k->ctx || strcmp(k->ctx->table->branch_root, k->commit->table->branch_root) != 0)
@@ -282,7 +283,6 @@ static int rt_decide(void *arg, pml_commit_decision *d, const pml_commit_base *b
     if (property != NULL) {
         pml_option *p = pml_arena__alloc(base->arena, sizeof *p);
         if (p == NULL) {
-            rt_undo(k);
             rc = pml_error__no_memory(err);
             goto out;
         }
@@ -292,6 +292,8 @@ static int rt_decide(void *arg, pml_commit_decision *d, const pml_commit_base *b
     }
 out:
     pml_effective__release(eff);
+    if (rc != PML_OK)
+        rt_undo(k);
     return rc;
 }
 
@@ -313,15 +315,21 @@ static void finish(rt_commit *k, pml_rt_commit_result *out, const pml_commit_res
     out->attempts = r->attempts;
     out->already_committed = k->covered_all;
     out->latest_id = r->snapshot_id;
-    (void)pml_table__latest_snapshot(&out->latest_id, k->commit->table, false, NULL);
+    int64_t latest;
+    if (pml_table__latest_snapshot(&latest, k->commit->table, false, NULL) == PML_OK && latest > out->latest_id)
+        out->latest_id = latest;
     (void)atomic_fetch_add(&c->commits, 1);
     (void)atomic_fetch_add(&c->commit_retries, r->attempts > 1 ? r->attempts - 1 : 0);
     (void)atomic_fetch_add(&c->commit_idempotent_hits, k->covered_all ? 1 : 0);
     for (size_t i = 0; i < k->n; i++) {
         atomic_store(&k->entries[i]->unknown, 0);
+        pml_mutex__lock(&c->progress_mu);
+        pml_rt_pb__saw_committed_locked(k->entries[i]->pb, r->snapshot_id);
+        pml_mutex__unlock(&c->progress_mu);
         pml_rt_entry__resolve(k->entries[i], true);
     }
-    if (c->options.rt_auto_advance) {
+    /* Of a closed context the memory goes with its last plan. */
+    if (c->options.rt_auto_advance && !atomic_load(&c->closed)) {
         pml_error own = PML_ERROR_INIT;
         if (pml_rt_advance(c, r->snapshot_id, &own) != PML_OK)
             pml_env__log(c->env, PML_LOG_WARN, "realtime",
@@ -360,6 +368,11 @@ static int check_abortable(rt_commit *k, pml_error *err)
 {
     pml_effective *eff = NULL;
     int rc;
+    /* Even when a later snapshot removed the rows again: the older ones name these files. */
+    for (size_t i = 0; i < k->n; i++)
+        if (atomic_load(&k->entries[i]->resolved) != 0)
+            return pml_error__at(err, PML_E_CONFLICT, PML_PLACE_PB, k->entries[i]->pb->name,
+                                 "the entry of %s was committed: it cannot be aborted", k->entries[i]->pb->name);
     for (size_t i = 0; i < k->n; i++)
         if (atomic_load(&k->entries[i]->unknown) != 0)
             return pml_error__at(err, PML_E_CONFLICT, PML_PLACE_PB, k->entries[i]->pb->name,

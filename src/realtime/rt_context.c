@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "realtime/rt_registry.h"
+#include "stores/memory.h"
 
 /* ---- life ---- */
 
@@ -46,7 +47,7 @@ int pml_rt_context_open(pml_rt_context **out, pml_env *env, const pml_rt_context
     c->env = env;
     c->forks = pml_process__forks();
     c->plugin = options == NULL ? NULL : options->store;
-    c->advanced_id = c->planned_id = -1;
+    c->advanced_id = c->planned_id = c->opened_id = -1;
     pml_arena__init(&c->arena, env);
     pml_map__init(&c->pbs, env);
     pml_map__init(&c->pbs_by_texts, env);
@@ -118,10 +119,16 @@ void pml_rt_context_close(pml_rt_context *c)
 
 /* ---- checks ---- */
 
-int pml_rt_context__check(pml_rt_context *c, pml_error *err)
+int pml_rt_context__check_process(const pml_rt_context *c, pml_error *err)
 {
     if (c->forks != pml_process__forks())
         return pml_error__set(err, PML_E_STATE, "a real-time context cannot be used in a forked child: open a new one there");
+    return PML_OK;
+}
+
+int pml_rt_context__check(pml_rt_context *c, pml_error *err)
+{
+    PML_RETURN_IF(pml_rt_context__check_process(c, err));
     if (atomic_load(&c->poisoned))
         return pml_error__set(err, PML_E_RECREATE,
                               "the real-time context must be made anew, with its writer, and the source replayed from the committed "
@@ -193,6 +200,14 @@ static int set_key_columns(pml_rt_context *c, const pml_table_schema *s, pml_err
     return pml_rt_host__set_key_columns(c->host, s->id, ids, s->n_bucket_keys, err);
 }
 
+static bool has_option(const pml_rt_context *c, const char *key)
+{
+    for (size_t i = 0; i < c->n_all_options; i++)
+        if (strcmp(c->all_options[i].key, key) == 0)
+            return true;
+    return false;
+}
+
 static int bind_locked(pml_rt_context *c, pml_table *t, pml_error *err)
 {
     const pml_rt_plugin *plugin = c->plugin;
@@ -202,6 +217,8 @@ static int bind_locked(pml_rt_context *c, pml_table *t, pml_error *err)
     const pml_rt_layout *layout = pml_rt_host__layout(c->host, t->schema->id);
     c->transport = layout->fields;
     c->n_transport = layout->n_fields;
+    if (plugin != NULL && plugin != pml_memory_store_plugin() && !has_option(c, "realtime.verify.order"))
+        c->options.rt_verify_order = true; /* the default for stores of others; the option realtime.store does not know of this one */
     if (plugin == NULL)
         PML_RETURN_IF(pml_rt_plugin__find(&plugin, c->env, c->options.rt_store, err));
     if ((plugin->caps & PML_RT_CAP_MODE_APPEND) == 0)
@@ -243,6 +260,36 @@ int pml_rt_context__effective(pml_effective **out, pml_rt_context *c, const pml_
     return pml_effective__load(out, c->env, &source, &options, snapshot, &c->effective_cache, err);
 }
 
+int64_t pml_rt_context__newest_id(pml_rt_context *c)
+{
+    pml_mutex__lock(&c->progress_mu);
+    int64_t id = c->advanced_id > c->planned_id ? c->advanced_id : c->planned_id;
+    id = c->opened_id > id ? c->opened_id : id;
+    pml_mutex__unlock(&c->progress_mu);
+    return id;
+}
+
+int pml_rt_context__latest_progress(pml_effective **out, pml_rt_context *c, pml_error *err)
+{
+    pml_arena arena;
+    pml_snapshot s;
+    int64_t id;
+    int rc;
+    *out = NULL;
+    pml_arena__init(&arena, c->env);
+    PML_TRY(pml_table__latest_snapshot(&id, c->table, false, err));
+    if (id < pml_rt_context__newest_id(c))
+        PML_TRY(pml_table__latest_snapshot(&id, c->table, true, err));
+    rc = id < 0 ? PML_E_NOT_FOUND : pml_table__load_snapshot(&s, &arena, c->table, id, err);
+    if (rc == PML_OK)
+        rc = pml_rt_context__effective(out, c, &s, err);
+    if (rc == PML_E_NOT_FOUND || rc == PML_E_SNAPSHOT_GONE) /* none, or it expired: that call knows how to begin anew */
+        rc = pml_rt_context__effective(out, c, NULL, err);
+out:
+    pml_arena__clear(&arena);
+    return rc;
+}
+
 /* ---- metrics ---- */
 
 int pml_rt_context_metrics(pml_rt_metrics *out, pml_rt_context *c, pml_error *err)
@@ -252,6 +299,7 @@ int pml_rt_context_metrics(pml_rt_metrics *out, pml_rt_context *c, pml_error *er
     if (out->struct_size != sizeof *out)
         return pml_error__set(err, PML_E_INVAL, "pml_rt_metrics.struct_size is %zu, this library knows %zu", out->struct_size,
                               sizeof *out);
+    PML_RETURN_IF(pml_rt_context__check_process(c, err));
     PML_RETURN_IF(pml_rt_pb__list(&pbs, &n, c, err));
     *out = (pml_rt_metrics)PML_RT_METRICS_INIT;
     for (size_t i = 0; i < n; i++) {

@@ -114,6 +114,7 @@ struct pml_rt_context {
     pml_mutex progress_mu; /* guards what follows */
     int64_t advanced_id;   /* -1: none */
     int64_t planned_id;    /* highest id planned, -1: none */
+    int64_t opened_id;     /* highest id at whose progress a PB began, -1: none */
     char *advanced_user;   /* fingerprint of the advanced snapshot */
     int64_t advanced_identifier, advanced_time_ms;
 
@@ -126,6 +127,7 @@ struct pml_rt_context {
 
 void pml_rt_context__acquire(pml_rt_context *c);
 void pml_rt_context__release(pml_rt_context *c); /* of references that are not callers' handles */
+int pml_rt_context__check_process(const pml_rt_context *c, pml_error *err);
 /* Every entry point: same process, not poisoned; open unless `closing` is fine. */
 int pml_rt_context__check(pml_rt_context *c, pml_error *err);
 /* Binds the context to the table at first use; another table, or a table that does not allow real-time: an error by name. */
@@ -135,6 +137,10 @@ bool pml_rt_context__is_bound(pml_rt_context *c);
 int pml_rt_context__poison(pml_rt_context *c, pml_error *err, const char *format, ...) PML_PRINTF(3, 4);
 /* Effective progress of a snapshot (NULL: the latest) under this context's options. Returns owned. */
 int pml_rt_context__effective(pml_effective **out, pml_rt_context *c, const pml_snapshot *snapshot, pml_error *err);
+/* The highest snapshot this context knows of: a latest one below it is a stale hint or a rollback. -1: none. */
+int64_t pml_rt_context__newest_id(pml_rt_context *c);
+/* Progress of the latest snapshot, with the directory listed when the hint is older than what is known. Returns owned. */
+int pml_rt_context__latest_progress(pml_effective **out, pml_rt_context *c, pml_error *err);
 void pml_rt_context__metric_time(atomic_llong *sum, atomic_llong *max, int64_t ns);
 
 /* ---- PBs (rt_pbs.c) ---- */

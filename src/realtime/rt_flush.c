@@ -18,6 +18,7 @@ typedef struct flush {
     /* of the segment being drained */
     const rt_segment *segment;
     int64_t rows;
+    int64_t last_offset; /* of the batch before; -1: none yet */
     uint64_t hash;
     int64_t *exact; /* verify.commit=exact: all offsets seen */
     int32_t *columns; /* of the stream: position of the offset column first, then of each table column */
@@ -47,15 +48,16 @@ static int verify_batch(flush *f, const int64_t *offsets, int64_t n, pml_error *
     if (mode == PML_RT_VERIFY_HASH)
         for (int64_t i = 0; i < n; i++)
             f->hash += pml_rt_mix64((uint64_t)offsets[i]);
-    if (mode == PML_RT_VERIFY_EXACT) {
+    if (mode == PML_RT_VERIFY_EXACT && n > 0) {
         if (f->rows + n > f->segment->note.rows)
             return broken(f->pb, err, "there are more rows than were written");
         memcpy(f->exact + f->rows, offsets, (size_t)n * sizeof *offsets);
     }
-    if (f->pb->ctx->options.rt_verify_order)
-        for (int64_t i = 1; i < n; i++)
-            if (offsets[i - 1] >= offsets[i])
-                return broken(f->pb, err, "offsets do not increase");
+    for (int64_t i = 0; f->pb->ctx->options.rt_verify_order && i < n; i++) {
+        if (offsets[i] <= f->last_offset)
+            return broken(f->pb, err, "offsets do not increase");
+        f->last_offset = offsets[i];
+    }
     f->rows += n;
     return PML_OK;
 }
@@ -108,6 +110,10 @@ static int take_table_columns(flush *f, struct ArrowArray *out, struct ArrowArra
         struct ArrowArray *child = batch->children[f->columns[1 + i]];
         columns[i] = *child;
         child->release = NULL;
+        if (columns[i].length > batch->length) { /* legal: a struct may be shorter than its children */
+            columns[i].length = batch->length;
+            columns[i].null_count = columns[i].null_count == 0 ? 0 : -1;
+        }
     }
     if (rc == PML_OK)
         rc = pml_batch__from_columns(out, f->env, columns, n, batch->length, err);
@@ -122,7 +128,7 @@ static int flush_batch(flush *f, struct ArrowArray *batch, pml_error *err)
 {
     struct ArrowArray rows = {0};
     const int64_t *offsets;
-    int rc = pml_rt_stream__check_batch(&offsets, batch, f->columns[0], err);
+    int rc = pml_rt_stream__check_batch(&offsets, batch, f->columns, f->pb->ctx->n_transport, true, err);
     if (rc == PML_OK)
         rc = verify_batch(f, offsets, batch->length, err);
     if (rc != PML_OK) {
@@ -154,6 +160,7 @@ static int flush_segment(flush *f, const rt_segment *s, pml_error *err)
     int rc;
     f->segment = s;
     f->rows = 0;
+    f->last_offset = -1;
     f->hash = 0;
     if (f->pb->ctx->options.rt_verify_commit == PML_RT_VERIFY_EXACT) {
         f->exact = pml_env__calloc(f->env, (size_t)s->note.rows, sizeof *f->exact);

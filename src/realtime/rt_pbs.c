@@ -248,6 +248,11 @@ int pml_rt_pb__get(rt_pb **out, pml_rt_context *c, const pml_pb_key *key, const 
         goto out;
     /* Without a lock: opening a store may take its time. The caller's create lock keeps a second opener away. */
     PML_TRY(pb_open(&made, c, key, progress, first_sequence, err));
+    /* Before anybody sees the PB: an advance that read older progress begins anew, a plan looks for newer snapshots. */
+    pml_mutex__lock(&c->progress_mu);
+    if (progress->snapshot_id > c->opened_id)
+        c->opened_id = progress->snapshot_id;
+    pml_mutex__unlock(&c->progress_mu);
     pml_rwlock__write(&c->registry);
     rc = register_locked(c, made, &encoded, err);
     pml_rwlock__unlock(&c->registry);

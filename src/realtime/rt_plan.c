@@ -113,10 +113,7 @@ static int rt_pin(void *ctx, void **pins, int64_t *min_snapshot, pml_table *t, c
     }
     for (size_t i = 0; i < n; i++)
         PML_TRY(pin_pb(p, pbs[i], err));
-    pml_mutex__lock(&c->progress_mu);
-    *min_snapshot = c->advanced_id > c->planned_id ? c->advanced_id : c->planned_id;
-    pml_mutex__unlock(&c->progress_mu);
-    (void)atomic_fetch_add(&c->plans, 1);
+    *min_snapshot = pml_rt_context__newest_id(c);
     *pins = p;
     p = NULL;
 out:
@@ -210,6 +207,7 @@ static int rt_resolve(void *pins, bool *again, const pml_snapshot *snapshot, boo
     if (!chosen && id > c->planned_id) /* I11: later latest plans must not choose an older snapshot */
         c->planned_id = id;
     pml_mutex__unlock(&c->progress_mu);
+    (void)atomic_fetch_add(&c->plans, 1);
     pml_rt_context__metric_time(&c->plan_ns_sum, &c->plan_ns_max, pml_env__mono_ns(c->env) - p->started_ns);
 out:
     pml_effective__release(eff);

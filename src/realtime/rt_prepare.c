@@ -104,9 +104,10 @@ static int prepared_new(pml_rt_prepared **out, rt_flight **flight, pml_env *env,
     rt_flight *f = pml_env__calloc(env, 1, sizeof *f);
     *out = p;
     *flight = f;
+    if (p != NULL)
+        p->env = env; /* to free it by */
     if (p == NULL || f == NULL)
         return PML_E_NOMEM;
-    p->env = env;
     p->entries = pml_env__calloc(env, n, sizeof(pml_rt_entry *));
     f->entries = pml_env__calloc(env, n, sizeof(pml_rt_entry *));
     return p->entries == NULL || f->entries == NULL ? PML_E_NOMEM : PML_OK;

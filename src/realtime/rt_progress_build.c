@@ -56,10 +56,11 @@ static int add_mark(pml_progress *next, pml_env *env, const pml_progress_build *
 }
 
 /* No snapshot is left in which the entry was seen before its reset. Re-anchoring adds no entry, so it drops none: a file without
-   entries is not written, and then nothing would anchor the rest. */
+   entries is not written, and then nothing would anchor the rest. A lost one stays (I22). */
 static bool is_old_mark(const pml_progress_build *b, const pml_progress_entry *e)
 {
-    return (b->flags & PML_PROGRESS_REANCHOR) == 0 && e->reset.present && e->end == 0 && b->earliest_id > 0 && e->reset.v < b->earliest_id;
+    return (b->flags & PML_PROGRESS_REANCHOR) == 0 && e->reset.present && e->end == 0 && !e->lost && b->earliest_id > 0 &&
+           e->reset.v < b->earliest_id;
 }
 
 /* Steps 1, 3 and 6: what becomes of the entries that are there. */

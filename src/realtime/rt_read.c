@@ -59,7 +59,7 @@ static int visible_range(memory_reader *r, int64_t *from, int64_t *to, const str
     const int64_t *offsets;
     *from = 0;
     *to = batch->length;
-    PML_RETURN_IF(pml_rt_stream__check_batch(&offsets, batch, r->with_offsets ? r->columns[0] : -1, err));
+    PML_RETURN_IF(pml_rt_stream__check_batch(&offsets, batch, r->columns, r->n_fields, r->with_offsets, err));
     if (!r->with_offsets)
         return PML_OK;
     for (int64_t i = 1; i < batch->length; i++)
@@ -157,12 +157,29 @@ out:
     return rc;
 }
 
+/* Memory has the columns of the context's schema; aligning them with another one is not done yet. */
+static int check_fields(const rt_pins *pins, const pml_memory_read *request, pml_error *err)
+{
+    const pml_table_schema *s = pins->ctx->table->schema;
+    for (size_t i = 0; i < request->n_fields; i++) {
+        const pml_field *f = &request->fields[i];
+        int32_t at = pml_table_schema__find_id(s, f->id);
+        if (at < 0 || !pml_type__equal(&s->fields[at].type, &f->type, true))
+            return pml_error__set(err, PML_E_UNSUPPORTED,
+                                  "needs schema-evolution: rows in memory of %s have schema %lld, in which column '%s' is missing or "
+                                  "of another type; commit them and open a new context",
+                                  pins->ctx->table->path, (long long)s->id, f->name);
+    }
+    return PML_OK;
+}
+
 static int reader_open(memory_reader **out, rt_pins *pins, const rt_part *part, bool with_offsets, const pml_memory_read *request,
                        pml_error *err)
 {
     pml_rt_context *c = pins->ctx;
     int rc;
     *out = NULL;
+    PML_RETURN_IF(check_fields(pins, request, err));
     memory_reader *r = pml_env__calloc(c->env, 1, sizeof *r);
     if (r == NULL)
         return pml_error__no_memory(err);

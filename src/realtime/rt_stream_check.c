@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "realtime/rt_stream_check.h"
 
+#include <paimonlive/sys/realtime_store.h>
 #include <string.h>
 
 /* The field id of a column of a stream, from its metadata (Arrow's binary form: count, then length and bytes of key and value),
@@ -43,8 +44,14 @@ static int match_columns(int32_t *columns, const struct ArrowSchema *schema, con
         if (columns[i] < 0)
             return pml_error__at(err, PML_E_PLUGIN_CONTRACT, PML_PLACE_PB, pb, "a stream of the store of %s lacks the column '%s'", pb,
                                  fields[i].name);
+        const struct ArrowSchema *column = schema->children[columns[i]];
+        /* Table columns may have been renamed since the store was opened; system columns have one name. */
+        if (strcmp(fields[i].name, PML_RT_COL_OFFSET) == 0 &&
+            (column->name == NULL || strcmp(column->name, PML_RT_COL_OFFSET) != 0))
+            return pml_error__at(err, PML_E_PLUGIN_CONTRACT, PML_PLACE_PB, pb,
+                                 "a stream of the store of %s names the column '%s' otherwise", pb, PML_RT_COL_OFFSET);
         pml_type__arrow_format(want, &fields[i].type);
-        const char *got = schema->children[columns[i]]->format;
+        const char *got = column->format == NULL ? "" : column->format;
         if (strcmp(got, want) != 0)
             return pml_error__at(err, PML_E_PLUGIN_CONTRACT, PML_PLACE_PB, pb,
                                  "a stream of the store of %s has column '%s' as Arrow type '%s', it must be '%s'", pb, fields[i].name,
@@ -64,23 +71,35 @@ int pml_rt_stream__columns(int32_t *columns, struct ArrowArrayStream *stream, co
     return rc;
 }
 
-int pml_rt_stream__check_batch(const int64_t **offsets, const struct ArrowArray *batch, int32_t offset_column, pml_error *err)
+/* The schema promised these columns; a batch must have them, whole. */
+static int check_columns(const struct ArrowArray *batch, const int32_t *columns, size_t n, pml_error *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct ArrowArray *child = columns[i] < batch->n_children ? batch->children[columns[i]] : NULL;
+        if (child == NULL || child->release == NULL || child->offset < 0 || child->length < batch->length)
+            return pml_error__set(err, PML_E_PLUGIN_CONTRACT, "column %d of a store's batch of %lld rows is missing or too short",
+                                  columns[i], (long long)batch->length);
+    }
+    return PML_OK;
+}
+
+int pml_rt_stream__check_batch(const int64_t **offsets, const struct ArrowArray *batch, const int32_t *columns, size_t n,
+                               bool with_offsets, pml_error *err)
 {
     *offsets = NULL;
     if (batch->offset != 0 || batch->length < 0 || (batch->n_buffers > 0 && batch->buffers[0] != NULL && batch->null_count != 0))
         return pml_error__set(err, PML_E_PLUGIN_CONTRACT, "a batch of a store is no plain struct array without nulls");
-    if (offset_column < 0)
+    PML_RETURN_IF(check_columns(batch, columns, n, err));
+    if (!with_offsets)
         return PML_OK;
-    if (offset_column >= batch->n_children)
-        return pml_error__set(err, PML_E_PLUGIN_CONTRACT, "a batch of a store has %lld columns only", (long long)batch->n_children);
-    const struct ArrowArray *a = batch->children[offset_column];
-    if (a->n_buffers != 2 || a->length < batch->length || (a->length > 0 && a->buffers[1] == NULL))
-        return pml_error__set(err, PML_E_PLUGIN_CONTRACT, "the offset column of a store's batch is no int64 array of its length");
+    const struct ArrowArray *a = batch->children[columns[0]];
+    if (a->n_buffers != 2 || (batch->length > 0 && a->buffers[1] == NULL))
+        return pml_error__set(err, PML_E_PLUGIN_CONTRACT, "the offset column of a store's batch is no int64 array");
     const uint8_t *validity = a->buffers[0];
     for (int64_t i = 0; validity != NULL && a->null_count != 0 && i < batch->length; i++)
         if (!pml_bit_get(validity, a->offset + i))
             return pml_error__set(err, PML_E_PLUGIN_CONTRACT, "the offset column of a store's batch has a null");
-    *offsets = (const int64_t *)a->buffers[1] + a->offset;
+    *offsets = batch->length == 0 ? NULL : (const int64_t *)a->buffers[1] + a->offset;
     return PML_OK;
 }
 

@@ -9,8 +9,10 @@
    Arrow type. Calls get_schema. */
 int pml_rt_stream__columns(int32_t *columns, struct ArrowArrayStream *stream, const pml_field *fields, size_t n, const char *pb,
                            pml_error *err);
-/* A batch must be a struct without nulls of its own; column offset_column (>= 0) must be int64 without nulls. *offsets: its first value. */
-int pml_rt_stream__check_batch(const int64_t **offsets, const struct ArrowArray *batch, int32_t offset_column, pml_error *err);
+/* A batch must be a struct without nulls of its own that has the n columns whole. with_offsets: the first of them must be int64
+   without nulls; *offsets: its first value. */
+int pml_rt_stream__check_batch(const int64_t **offsets, const struct ArrowArray *batch, const int32_t *columns, size_t n,
+                               bool with_offsets, pml_error *err);
 /* The error of a failed stream call. */
 int pml_rt_stream__error(struct ArrowArrayStream *stream, const char *pb, pml_error *err);
 /* A code that a plugin may not return becomes PML_E_PLUGIN (19); fills err when the plugin did not. */

@@ -47,11 +47,15 @@ static int check_offsets(write_call *k, pml_error *err)
     if (!k->has_offsets)
         return PML_OK;
     const int64_t *o = offsets_of(k->array);
-    for (int64_t i = 0; i < k->array->length; i++)
+    int64_t n = k->array->length;
+    for (int64_t i = 0; i < n; i++)
         if (o[i] < 0 || (i > 0 && o[i] <= o[i - 1]))
             return pml_error__at(err, PML_E_OFFSET_ORDER, PML_PLACE_ROW, NULL,
                                  "the offset of row %lld is %lld after %lld: offsets must be positive and strictly increase", (long long)i,
                                  (long long)o[i], (long long)(i > 0 ? o[i - 1] : -1));
+    if (n > 0 && o[n - 1] == INT64_MAX)
+        return pml_error__at(err, PML_E_OVERFLOW, PML_PLACE_ROW, NULL, "the offset of row %lld is %lld, the last valid one is %lld",
+                             (long long)n - 1, (long long)INT64_MAX, (long long)INT64_MAX - 1);
     return PML_OK;
 }
 
@@ -148,11 +152,16 @@ static int pb_of(rt_pb **out, pml_rt_writer *w, const pml_route_slice *s, pml_er
     *out = pml_rt_pb__find(w->ctx, &key);
     if (*out != NULL)
         return PML_OK;
+    pml_effective *progress = NULL;
     pml_mutex__lock(&w->create_mu);
-    int rc = pml_restore__first_sequence(&first, &w->restore, w->table, s->partition, s->bucket, err);
+    /* As it is now: what others did since the writer opened must not end the history of rows that are yet to come. */
+    int rc = pml_rt_context__latest_progress(&progress, w->ctx, err);
     if (rc == PML_OK)
-        rc = pml_rt_pb__get(out, w->ctx, &key, w->progress, first, err);
+        rc = pml_restore__first_sequence(&first, &w->restore, w->table, s->partition, s->bucket, err);
+    if (rc == PML_OK)
+        rc = pml_rt_pb__get(out, w->ctx, &key, progress, first, err);
     pml_mutex__unlock(&w->create_mu);
+    pml_effective__release(progress);
     return rc;
 }
 
@@ -329,6 +338,16 @@ static int write_batch(write_call *k, const struct ArrowSchema *schema, pml_erro
     return write_routed(k, err);
 }
 
+/* Nothing changed only when no slice was applied and no store is in doubt. What a store says of its own slice is not enough. */
+static void say_effect(const write_call *k, pml_error *err)
+{
+    if (err == NULL)
+        return;
+    err->flags &= ~(uint32_t)PML_ERRF_NO_EFFECT;
+    if (k->n_applied == 0 && !atomic_load(&k->w->ctx->poisoned))
+        err->flags |= PML_ERRF_NO_EFFECT;
+}
+
 int pml_rt_write(pml_rt_write_result *out, pml_rt_writer *w, struct ArrowArray *array, const struct ArrowSchema *schema,
                  const pml_rt_write_options *options, pml_error *err)
 {
@@ -346,7 +365,7 @@ int pml_rt_write(pml_rt_write_result *out, pml_rt_writer *w, struct ArrowArray *
     (void)atomic_fetch_add_explicit(rc == PML_OK ? &c->write_batches : &c->rejected_batches, 1, memory_order_relaxed);
     if (rc == PML_OK)
         pml_array__release(array); /* whatever the stores did not take, they have copied */
-    else if (k.n_applied == 0 && rc != PML_E_RECREATE)
-        pml_error__add_flags(err, PML_ERRF_NO_EFFECT);
+    else
+        say_effect(&k, err);
     return rc;
 }

@@ -70,7 +70,6 @@ static void writer_free(pml_rt_writer *w)
         pml_rt_writer__yield_table(env, w->table->branch_root);
     }
     pml_restore__clear(&w->restore);
-    pml_effective__release(w->progress);
     pml_rt_pb__release(atomic_load(&w->only));
     pml_mutex__destroy(&w->create_mu);
     pml_mutex__destroy(&w->flush_mu);
@@ -104,6 +103,7 @@ static int check_schema(pml_rt_context *c, pml_table *t, pml_error *err)
 int pml_rt_writer_open(pml_rt_writer **out, pml_table *t, pml_rt_context *c, const pml_rt_writer_options *options, pml_error *err)
 {
     pml_rt_writer *none = NULL;
+    pml_effective *progress = NULL;
     int rc;
     *out = NULL;
     if (options != NULL && options->struct_size != sizeof *options)
@@ -133,12 +133,13 @@ int pml_rt_writer_open(pml_rt_writer **out, pml_table *t, pml_rt_context *c, con
                                                  "context anew and replay from the committed ends");
         goto out;
     }
-    PML_TRY(pml_rt_context__effective(&w->progress, c, NULL, err));
+    PML_TRY(pml_rt_context__latest_progress(&progress, c, err)); /* what cannot be read is said now, not at the first row */
     PML_TRY(pml_restore__load(&w->restore, c->table, err));
     warn_ignored(t);
     *out = w;
     w = NULL;
 out:
+    pml_effective__release(progress);
     if (w != NULL)
         writer_free(w);
     return rc;
@@ -170,6 +171,7 @@ int pml_rt_writer_close(pml_rt_writer *w, pml_error *err)
     size_t n_uncovered = 0;
     if (w == NULL)
         return PML_OK;
+    PML_RETURN_IF(pml_rt_context__check_process(w->ctx, err));
     PML_RETURN_IF(pml_rt_pb__list(&pbs, &n, w->ctx, err));
     for (size_t i = 0; i < n; i++) {
         int64_t r = uncovered_rows(pbs[i]);
@@ -187,6 +189,18 @@ int pml_rt_writer_close(pml_rt_writer *w, pml_error *err)
     return PML_OK;
 }
 
+/* Plans leave the memory of such a PB out; entries of its prepares may still be committed. */
+static void drop_uncovered(pml_rt_context *c, rt_pb *pb)
+{
+    int active = RT_PB_ACTIVE;
+    int64_t rows = uncovered_rows(pb);
+    if (rows == 0)
+        return;
+    atomic_store(&c->dropped_rows, true);
+    (void)atomic_compare_exchange_strong(&pb->state, &active, RT_PB_RESET_REQUIRED);
+    (void)atomic_fetch_sub(&c->uncommitted_rows, rows);
+}
+
 void pml_rt_writer_abort(pml_rt_writer *w)
 {
     rt_pb **pbs;
@@ -195,12 +209,10 @@ void pml_rt_writer_abort(pml_rt_writer *w)
         return;
     if (pml_rt_pb__list(&pbs, &n, w->ctx, NULL) == PML_OK) {
         for (size_t i = 0; i < n; i++)
-            if (uncovered_rows(pbs[i]) > 0) {
-                /* Plans leave the memory of such a PB out; prepared and committed rows are not touched. */
-                atomic_store(&pbs[i]->state, RT_PB_RESET_REQUIRED);
-                atomic_store(&w->ctx->dropped_rows, true);
-            }
+            drop_uncovered(w->ctx, pbs[i]);
         pml_rt_pb__release_list(w->env, pbs, n);
+    } else {
+        atomic_store(&w->ctx->dropped_rows, true); /* nobody knows: no writer may go on from here */
     }
     writer_free(w);
 }

@@ -10,7 +10,6 @@ struct pml_rt_writer {
     pml_env *env;
     pml_rt_context *ctx; /* holds a reference */
     pml_table *table;    /* the context's */
-    pml_effective *progress; /* at open: where new partition-buckets start */
     pml_restore restore;
     pml_mutex create_mu; /* one opener of stores at a time; taken before every other lock */
     pml_mutex flush_mu;  /* one prepare at a time; taken before every other lock */

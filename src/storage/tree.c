@@ -2,6 +2,9 @@
 /*
  * Removing a directory with everything in it. The directories that wait are kept in a list, not on the call stack, so that depth
  * costs memory only: first all are found, parents before children, then they are removed from the end.
+ *
+ * Listings follow links, and what a link points to is not ours to remove. A link can be removed like a file and a directory cannot,
+ * so that is tried first with all that looks like a directory.
  */
 #include <string.h>
 
@@ -63,6 +66,8 @@ static int walk(tree *t, pml_error *err)
     const pml_file_system *fs = &t->env->fs;
     for (size_t i = 0; i < t->n; i++) {
         t->parent = t->dirs[i];
+        if (i > 0 && fs->remove_file(fs->ctx, t->parent, NULL) == PML_OK)
+            continue;
         int rc = fs->list(fs->ctx, t->parent, visit, t, err);
         int rc_files = remove_files(t, rc == PML_OK ? err : NULL);
         if (rc == PML_E_NOMEM)

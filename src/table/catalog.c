@@ -59,8 +59,8 @@ int pml_catalog_table_path(pml_text *out, pml_catalog *c, const char *name, pml_
     const char *db = dot == NULL ? "default" : name, *table = dot == NULL ? name : dot + 1;
     size_t db_len = dot == NULL ? strlen(db) : (size_t)(dot - name);
     if (!name_is_plain(db, db_len) || !name_is_plain(table, strlen(table)))
-        return pml_error__set(err, PML_E_INVAL, "'%s' is no table name: use database.table or table, without '/' and further '.'",
-                              name);
+        return pml_error__set(err, PML_E_INVAL,
+                              "'%s' is no table name: use database.table or table, without '/' and further '.'", name);
     out->ptr = pml_env__format(c->env, "%s/%.*s.db/%s", c->warehouse, (int)db_len, db, table);
     if (out->ptr == NULL)
         return pml_error__no_memory(err);
@@ -75,18 +75,33 @@ struct listing {
     const char *db; /* NULL while databases are listed */
     size_t db_len;
     size_t cap;
+    pml_error err; /* of a failure inside a callback */
 };
+
+/* What a callback could not do is told by l->err, what the listing could not do by itself goes there, too. */
+static int list_directory(struct listing *l, const char *path, pml_list_fn fn)
+{
+    pml_error own = PML_ERROR_INIT;
+    pml_error__clear(&l->err);
+    int rc = l->c->env->fs.list(l->c->env->fs.ctx, path, fn, l, &own);
+    if (rc != PML_OK && l->err.code != rc)
+        l->err = own;
+    return rc;
+}
 
 static int names_add(struct listing *l, char *name)
 {
     if (name == NULL)
-        return PML_E_NOMEM;
+        return pml_error__no_memory(&l->err);
     if (l->names->n == l->cap) {
         size_t cap = l->cap == 0 ? 16 : l->cap * 2;
-        char **v = cap > CATALOG_NAMES_MAX ? NULL : pml_env__realloc(l->c->env, l->names->v, cap * sizeof *v);
+        bool fits = cap <= CATALOG_NAMES_MAX;
+        char **v = fits ? pml_env__realloc(l->c->env, l->names->v, cap * sizeof *v) : NULL;
         if (v == NULL) {
             pml_env__free(l->c->env, name);
-            return PML_E_NOMEM;
+            return fits ? pml_error__no_memory(&l->err)
+                        : pml_error__set(&l->err, PML_E_LIMIT, "%s holds too many names: at most %d are listed",
+                                         l->c->warehouse, CATALOG_NAMES_MAX / 2);
         }
         l->names->v = v;
         l->cap = cap;
@@ -103,8 +118,8 @@ static int list_table(void *arg, const char *name, uint32_t kind)
         return PML_OK;
     char *path = pml_env__format(l->c->env, "%s/%.*s.db/%s", l->c->warehouse, (int)l->db_len, l->db, name);
     if (path == NULL)
-        return PML_E_NOMEM;
-    int rc = pml_table__latest_schema_id(&id, l->c->env, path, NULL);
+        return pml_error__no_memory(&l->err);
+    int rc = pml_table__latest_schema_id(&id, l->c->env, path, &l->err);
     pml_env__free(l->c->env, path);
     if (rc != PML_OK || id < 0)
         return rc == PML_E_NOMEM ? rc : PML_OK;
@@ -119,12 +134,12 @@ static int list_database(void *arg, const char *name, uint32_t kind)
         return PML_OK;
     char *path = pml_path__join(l->c->env, l->c->warehouse, name);
     if (path == NULL)
-        return PML_E_NOMEM;
+        return pml_error__no_memory(&l->err);
     l->db = name;
     l->db_len = n - 3;
-    int rc = l->c->env->fs.list(l->c->env->fs.ctx, path, list_table, l, NULL);
+    int rc = list_directory(l, path, list_table);
     pml_env__free(l->c->env, path);
-    return rc;
+    return rc == PML_E_NOT_FOUND ? PML_OK : rc; /* dropped meanwhile */
 }
 
 static int compare_names(const void *a, const void *b)
@@ -134,16 +149,48 @@ static int compare_names(const void *a, const void *b)
 
 int pml_catalog_tables(pml_names *out, pml_catalog *c, pml_error *err)
 {
-    struct listing l = {.c = c, .names = out};
+    struct listing l = {.c = c, .names = out, .err = PML_ERROR_INIT};
     *out = (pml_names){.env = c->env};
-    int rc = c->env->fs.list(c->env->fs.ctx, c->warehouse, list_database, &l, err);
+    int rc = list_directory(&l, c->warehouse, list_database);
     if (rc != PML_OK) {
         pml_names_clear(out);
-        return rc == PML_E_NOMEM ? pml_error__no_memory(err) : rc;
+        if (err != NULL)
+            *err = l.err;
+        return rc;
     }
     if (out->n > 1)
         qsort(out->v, out->n, sizeof *out->v, compare_names);
     return PML_OK;
+}
+
+static int list_name(void *arg, const char *name, uint32_t kind)
+{
+    struct listing *l = arg;
+    (void)kind;
+    return names_add(l, pml_env__strdup(l->c->env, name));
+}
+
+/* The schemas go last: as long as they are there the table exists and can be dropped again. Without them what is left of it would
+   come back to life in the next table of this name. */
+static int drop_all_but_schemas(pml_catalog *c, const char *path, pml_error *err)
+{
+    pml_names names = {.env = c->env};
+    struct listing l = {.c = c, .names = &names, .err = PML_ERROR_INIT};
+    int rc = list_directory(&l, path, list_name);
+    if (rc != PML_OK && err != NULL)
+        *err = l.err;
+    for (size_t i = 0; rc == PML_OK && i < names.n; i++) {
+        if (strcmp(names.v[i], "schema") == 0)
+            continue;
+        char *child = pml_path__join(c->env, path, names.v[i]);
+        if (child == NULL)
+            rc = pml_error__no_memory(err);
+        else if (pml_file__remove(c->env, child, NULL) != PML_OK) /* no file, no link */
+            rc = pml_file__remove_tree(c->env, child, err);
+        pml_env__free(c->env, child);
+    }
+    pml_names_clear(&names);
+    return rc;
 }
 
 int pml_catalog_drop_table(pml_catalog *c, const char *name, pml_error *err)
@@ -154,9 +201,11 @@ int pml_catalog_drop_table(pml_catalog *c, const char *name, pml_error *err)
     PML_RETURN_IF(pml_catalog_table_path(&path, c, name, err));
     PML_TRY(pml_table__latest_schema_id(&id, c->env, path.ptr, err));
     if (id < 0) {
-        rc = pml_error__at(err, PML_E_NOT_FOUND, PML_PLACE_SCHEMA, path.ptr, "there is no table %s in %s", name, c->warehouse);
+        rc = pml_error__at(err, PML_E_NOT_FOUND, PML_PLACE_SCHEMA, path.ptr, "there is no table %s in %s", name,
+                           c->warehouse);
         goto out;
     }
+    PML_TRY(drop_all_but_schemas(c, path.ptr, err));
     PML_TRY(pml_file__remove_tree(c->env, path.ptr, err));
 out:
     pml_text_clear(&path);

@@ -10,8 +10,14 @@
  *     write base list, delta manifest (once), delta list; durable
  *     publish snapshot-(base + 1) exclusively
  *       ours, read back        -> hint, done
- *       somebody else's        -> delete what this attempt wrote, wait, next attempt
- *       unknown                -> look; still unknown: PML_E_UNKNOWN_OUTCOME, nothing deleted
+ *       the name was taken     -> delete what this attempt wrote, wait, next attempt
+ *       ours was replaced      -> somebody may have read ours: delete nothing, wait, next attempt
+ *       unknown                -> look: ours -> done; absent or somebody else's -> delete nothing, wait, next attempt;
+ *                                 still unknown: PML_E_UNKNOWN_OUTCOME, nothing deleted
+ *
+ * Attempts that were absent when we looked may still appear, under their id or not at all: until a snapshot of that id is seen,
+ * every failure of the call is PML_E_UNKNOWN_OUTCOME. All attempts share the delta, so an attempt that appears late and a later
+ * one that wants the same id cannot both succeed, and find_ours recognises either.
  */
 #ifndef PML_TABLE_COMMIT_H
 #define PML_TABLE_COMMIT_H
@@ -71,6 +77,8 @@ typedef struct pml_commit_files {
     pml_manifest_meta *delta;
     int64_t delta_rows;
     bool delta_written;
+    bool shown;      /* an attempt was or may have been visible: its files and the delta are never deleted */
+    int64_t open_id; /* snapshot of an attempt of unknown outcome, -1: none */
     /* of the running attempt */
     char *base_list, *delta_list;
     int64_t base_list_size, delta_list_size;
@@ -82,6 +90,8 @@ int pml_commit_files__init(pml_commit_files *f, pml_table *t, pml_error *err);
 void pml_commit_files__clear(pml_commit_files *f);
 int pml_commit_files__write(pml_commit_files *f, const pml_snapshot *latest, const pml_commit_decision *d, pml_error *err);
 bool pml_commit_files__is_ours(const pml_commit_files *f, const pml_snapshot *s);
+/* Whatever was written for the running attempt stays from now on. */
+void pml_commit_files__keep(pml_commit_files *f);
 /* Deletes lists and merged manifests of the running attempt; the delta manifest only with delta_too. */
 void pml_commit_files__undo(pml_commit_files *f, bool delta_too);
 

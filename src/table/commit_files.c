@@ -8,7 +8,8 @@
 
 int pml_names__add(pml_names *names, pml_env *env, const char *name)
 {
-    char **v = names->v == NULL ? pml_env__alloc(env, sizeof *v) : pml_env__realloc(env, names->v, (names->n + 1) * sizeof *v);
+    char **v =
+        names->v == NULL ? pml_env__alloc(env, sizeof *v) : pml_env__realloc(env, names->v, (names->n + 1) * sizeof *v);
     if (v == NULL)
         return PML_E_NOMEM;
     names->v = v;
@@ -22,7 +23,7 @@ int pml_names__add(pml_names *names, pml_env *env, const char *name)
 
 int pml_commit_files__init(pml_commit_files *f, pml_table *t, pml_error *err)
 {
-    *f = (pml_commit_files){.env = t->env, .table = t};
+    *f = (pml_commit_files){.env = t->env, .table = t, .open_id = -1};
     pml_arena__init(&f->arena, t->env);
     return pml_env__uuid(t->env, f->uuid, err);
 }
@@ -53,8 +54,15 @@ static void remove_manifest_file(pml_commit_files *f, const char *name)
     pml_env__free(f->env, path);
 }
 
+void pml_commit_files__keep(pml_commit_files *f)
+{
+    f->shown = true;
+    forget_attempt(f);
+}
+
 void pml_commit_files__undo(pml_commit_files *f, bool delta_too)
 {
+    delta_too = delta_too && !f->shown;
     remove_manifest_file(f, f->base_list);
     remove_manifest_file(f, f->delta_list);
     for (size_t i = 0; i < f->merged.n; i++)
@@ -88,8 +96,8 @@ static void widen(pml_optional_int64 *min, pml_optional_int64 *max, int64_t v)
 }
 
 /* Smallest, largest and null count of each partition column over the entries. */
-static int partition_stats(pml_simple_stats *out, pml_arena *arena, const pml_table_schema *s, const pml_manifest_entry *v, size_t n,
-                           pml_error *err)
+static int partition_stats(pml_simple_stats *out, pml_arena *arena, const pml_table_schema *s,
+                           const pml_manifest_entry *v, size_t n, pml_error *err)
 {
     size_t keys = s->n_partition_keys;
     pml_value min[PML_PARTITION_KEYS_MAX] = {{0}}, max[PML_PARTITION_KEYS_MAX] = {{0}}, row[PML_PARTITION_KEYS_MAX];
@@ -126,7 +134,8 @@ static int partition_stats(pml_simple_stats *out, pml_arena *arena, const pml_ta
     return rc;
 }
 
-static int describe(pml_manifest_meta *m, pml_arena *arena, pml_commit_files *f, const pml_manifest_entry *v, size_t n, pml_error *err)
+static int describe(pml_manifest_meta *m, pml_arena *arena, pml_commit_files *f, const pml_manifest_entry *v, size_t n,
+                    pml_error *err)
 {
     bool all_row_ids = n > 0;
     m->schema_id = f->table->schema->id;
@@ -139,8 +148,11 @@ static int describe(pml_manifest_meta *m, pml_arena *arena, pml_commit_files *f,
         widen(&m->min_level, &m->max_level, file->level);
         all_row_ids = all_row_ids && file->first_row_id.present;
         if (file->first_row_id.present) {
+            int64_t last;
+            if (__builtin_add_overflow(file->first_row_id.v, file->row_count - 1, &last))
+                last = INT64_MAX;
             widen(&m->min_row_id, &m->max_row_id, file->first_row_id.v);
-            widen(&m->min_row_id, &m->max_row_id, file->first_row_id.v + file->row_count - 1);
+            widen(&m->min_row_id, &m->max_row_id, last);
         }
     }
     if (!all_row_ids)
@@ -148,16 +160,16 @@ static int describe(pml_manifest_meta *m, pml_arena *arena, pml_commit_files *f,
     return partition_stats(&m->partition_stats, arena, f->table->schema, v, n, err);
 }
 
-int pml_commit_files__write_manifest(pml_manifest_meta *meta, pml_arena *arena, pml_commit_files *f, const pml_manifest_entry *v,
-                                     size_t n, pml_error *err)
+int pml_commit_files__write_manifest(pml_manifest_meta *meta, pml_arena *arena, pml_commit_files *f,
+                                     const pml_manifest_entry *v, size_t n, pml_error *err)
 {
     uint8_t *bytes = NULL;
     size_t len;
     char *name = NULL;
     int rc;
     *meta = (pml_manifest_meta){0};
-    PML_TRY(pml_manifest__encode(&bytes, &len, f->env, v, n, f->table->options.manifest_compression, f->table->options.zstd_level,
-                                 err));
+    PML_TRY(pml_manifest__encode(&bytes, &len, f->env, v, n, f->table->options.manifest_compression,
+                                 f->table->options.zstd_level, err));
     name = pml_env__format(f->env, "manifest-%s-%lld", f->uuid, (long long)f->manifest_counter++);
     meta->name = name == NULL ? NULL : pml_arena__strdup(arena, name);
     if (meta->name == NULL) {
@@ -173,7 +185,8 @@ out:
     return rc;
 }
 
-static int delta_entries(pml_manifest_entry **out, size_t *n, pml_commit_files *f, const pml_commit_decision *d, pml_error *err)
+static int delta_entries(pml_manifest_entry **out, size_t *n, pml_commit_files *f, const pml_commit_decision *d,
+                         pml_error *err)
 {
     size_t total = 0, at = 0;
     for (size_t i = 0; i < d->n_files; i++)
@@ -185,8 +198,10 @@ static int delta_entries(pml_manifest_entry **out, size_t *n, pml_commit_files *
     for (size_t i = 0; i < d->n_files; i++) {
         const pml_new_files *from = d->files[i];
         for (size_t j = 0; j < from->n; j++) {
-            v[at++] = (pml_manifest_entry){PML_ENTRY_ADD, from->partition, from->bucket, from->total_buckets, from->files[j]};
-            f->delta_rows += from->files[j].row_count;
+            v[at++] =
+                (pml_manifest_entry){PML_ENTRY_ADD, from->partition, from->bucket, from->total_buckets, from->files[j]};
+            if (__builtin_add_overflow(f->delta_rows, from->files[j].row_count, &f->delta_rows))
+                return pml_error__set(err, PML_E_OVERFLOW, "the rows of one commit to %s pass 2^63", f->table->path);
         }
     }
     *out = v;
@@ -213,7 +228,8 @@ static int write_delta(pml_commit_files *f, const pml_commit_decision *d, pml_er
 
 /* ---- lists ---- */
 
-static int write_list(char **name, int64_t *size, pml_commit_files *f, const pml_manifest_meta *v, size_t n, pml_error *err)
+static int write_list(char **name, int64_t *size, pml_commit_files *f, const pml_manifest_meta *v, size_t n,
+                      pml_error *err)
 {
     uint8_t *bytes = NULL;
     size_t len;
@@ -230,7 +246,8 @@ out:
     return rc;
 }
 
-static int base_manifests(pml_manifest_list *out, pml_arena *arena, pml_commit_files *f, const pml_snapshot *latest, pml_error *err)
+static int base_manifests(pml_manifest_list *out, pml_arena *arena, pml_commit_files *f, const pml_snapshot *latest,
+                          pml_error *err)
 {
     pml_manifest_list in = {0};
     *out = (pml_manifest_list){0};
@@ -241,7 +258,8 @@ static int base_manifests(pml_manifest_list *out, pml_arena *arena, pml_commit_f
     return pml_manifest_merge__run(out, arena, f, &in, err);
 }
 
-int pml_commit_files__write(pml_commit_files *f, const pml_snapshot *latest, const pml_commit_decision *d, pml_error *err)
+int pml_commit_files__write(pml_commit_files *f, const pml_snapshot *latest, const pml_commit_decision *d,
+                            pml_error *err)
 {
     pml_arena arena;
     pml_manifest_list base;

@@ -5,17 +5,23 @@
 #include "columnar/batch.h"
 #include "table/table.h"
 
-#define COLUMN(n, k) {.name = (n), .type = {.kind = (k), .nullable = true, .length = INT32_MAX}}
-#define TIME_COLUMN(n) {.name = (n), .type = {.kind = PML_TYPE_TIMESTAMP, .nullable = true, .precision = 3}}
+#define COLUMN(n, k)                                                               \
+    {                                                                              \
+        .name = (n), .type = {.kind = (k), .nullable = true, .length = INT32_MAX } \
+    }
+#define TIME_COLUMN(n)                                                                       \
+    {                                                                                        \
+        .name = (n), .type = {.kind = PML_TYPE_TIMESTAMP, .nullable = true, .precision = 3 } \
+    }
 
 typedef struct rows {
     pml_env *env;
     const pml_field *fields;
     size_t n_fields;
     pml_builder **columns;
-    size_t next;    /* column of the cell that comes next */
+    size_t next; /* column of the cell that comes next */
     int64_t length;
-    int rc;         /* first error */
+    int rc; /* first error */
 } rows;
 
 static int rows_init(rows *r, pml_env *env, const pml_field *fields, size_t n, pml_error *err)
@@ -67,8 +73,12 @@ static int rows_stream(struct ArrowArrayStream *out, rows *r, pml_error *err)
     struct ArrowArray batch = {0};
     int rc = r->rc;
     struct ArrowArray *arrays = pml_env__calloc(r->env, r->n_fields, sizeof *arrays);
-    if (arrays == NULL || rc != PML_OK) {
+    if (arrays == NULL || rc == PML_E_NOMEM) {
         rc = pml_error__no_memory(err);
+        goto out;
+    }
+    if (rc != PML_OK) {
+        rc = pml_error__set(err, rc, "a value of the metadata does not fit its column");
         goto out;
     }
     for (size_t i = 0; i < r->n_fields; i++)
@@ -95,7 +105,8 @@ static void snapshot_row(rows *r, const pml_snapshot *s)
     put_time(r, true, s->time_ms);
     put_int(r, s->total_record_count);
     put_int(r, s->delta_record_count);
-    put(r, s->watermark.present ? &(pml_value){.kind = PML_VALUE_INT, .i = s->watermark.v} : &(pml_value){.kind = PML_VALUE_NULL});
+    put(r, s->watermark.present ? &(pml_value){.kind = PML_VALUE_INT, .i = s->watermark.v}
+                                : &(pml_value){.kind = PML_VALUE_NULL});
     put_text(r, pml_snapshot__property(s, "realtime.offsets"));
 }
 
@@ -108,17 +119,17 @@ int pml_table_snapshots(struct ArrowArrayStream *out, pml_table *t, pml_error *e
         COLUMN("total_record_count", PML_TYPE_BIGINT), COLUMN("delta_record_count", PML_TYPE_BIGINT),
         COLUMN("watermark", PML_TYPE_BIGINT),          COLUMN("progress", PML_TYPE_VARCHAR)};
     rows r;
-    int64_t first, last;
+    int64_t *ids = NULL;
+    size_t n = 0;
     int rc;
     memset(out, 0, sizeof *out);
     PML_TRY(rows_init(&r, t->env, fields, sizeof fields / sizeof fields[0], err));
-    PML_TRY(pml_table__earliest_snapshot(&first, t, err));
-    PML_TRY(pml_table__latest_snapshot(&last, t, false, err));
-    for (int64_t id = first; id >= 1 && id <= last; id++) {
+    PML_TRY(pml_table__list_snapshots(&ids, &n, t, err)); /* ids may have gaps of any size */
+    for (size_t i = 0; i < n; i++) {
         pml_arena arena;
         pml_snapshot s;
         pml_arena__init(&arena, t->env);
-        rc = pml_table__load_snapshot(&s, &arena, t, id, err);
+        rc = pml_table__load_snapshot(&s, &arena, t, ids[i], err);
         if (rc == PML_OK)
             snapshot_row(&r, &s);
         pml_arena__clear(&arena);
@@ -127,6 +138,7 @@ int pml_table_snapshots(struct ArrowArrayStream *out, pml_table *t, pml_error *e
     }
     rc = rows_stream(out, &r, err);
 out:
+    pml_env__free(t->env, ids);
     rows_clear(&r);
     return rc;
 }
@@ -153,7 +165,9 @@ static int file_row(rows *r, pml_table *t, const pml_manifest_entry *e, pml_erro
     put_int(r, f->min_sequence);
     put_int(r, f->max_sequence);
     put_time(r, f->creation_time_ms.present, f->creation_time_ms.v);
-    put_text(r, f->file_source == PML_FILE_SOURCE_APPEND ? "APPEND" : f->file_source == PML_FILE_SOURCE_COMPACT ? "COMPACT" : NULL);
+    put_text(r, f->file_source == PML_FILE_SOURCE_APPEND    ? "APPEND"
+                : f->file_source == PML_FILE_SOURCE_COMPACT ? "COMPACT"
+                                                            : NULL);
 out:
     pml_env__free(t->env, partition);
     pml_env__free(t->env, path);
@@ -162,13 +176,18 @@ out:
 
 int pml_table_files(struct ArrowArrayStream *out, pml_table *t, int64_t snapshot_id, pml_error *err)
 {
-    static const pml_field fields[] = {
-        COLUMN("partition", PML_TYPE_VARCHAR),          COLUMN("bucket", PML_TYPE_INT),
-        COLUMN("file_path", PML_TYPE_VARCHAR),          COLUMN("file_format", PML_TYPE_VARCHAR),
-        COLUMN("schema_id", PML_TYPE_BIGINT),           COLUMN("level", PML_TYPE_INT),
-        COLUMN("record_count", PML_TYPE_BIGINT),        COLUMN("file_size_in_bytes", PML_TYPE_BIGINT),
-        COLUMN("min_sequence_number", PML_TYPE_BIGINT), COLUMN("max_sequence_number", PML_TYPE_BIGINT),
-        TIME_COLUMN("creation_time"),                   COLUMN("file_source", PML_TYPE_VARCHAR)};
+    static const pml_field fields[] = {COLUMN("partition", PML_TYPE_VARCHAR),
+                                       COLUMN("bucket", PML_TYPE_INT),
+                                       COLUMN("file_path", PML_TYPE_VARCHAR),
+                                       COLUMN("file_format", PML_TYPE_VARCHAR),
+                                       COLUMN("schema_id", PML_TYPE_BIGINT),
+                                       COLUMN("level", PML_TYPE_INT),
+                                       COLUMN("record_count", PML_TYPE_BIGINT),
+                                       COLUMN("file_size_in_bytes", PML_TYPE_BIGINT),
+                                       COLUMN("min_sequence_number", PML_TYPE_BIGINT),
+                                       COLUMN("max_sequence_number", PML_TYPE_BIGINT),
+                                       TIME_COLUMN("creation_time"),
+                                       COLUMN("file_source", PML_TYPE_VARCHAR)};
     rows r;
     pml_arena arena;
     pml_snapshot s;

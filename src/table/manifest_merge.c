@@ -31,13 +31,13 @@ static int merge_entries(pml_manifest_entries *v, pml_map *live, pml_buf *key, c
     return PML_OK;
 }
 
-static int load_batch(pml_manifest_entries *out, pml_arena *arena, pml_commit_files *f, const pml_manifest_meta *v, size_t n,
-                      pml_error *err)
+static int load_batch(pml_manifest_entries *out, pml_arena *arena, pml_commit_files *f, const pml_manifest_meta *v,
+                      size_t n, pml_error *err)
 {
     pml_map live;
     pml_buf key;
     pml_manifest_entries all = {0};
-    int rc;
+    int rc = PML_OK;
     size_t kept = 0;
     pml_map__init(&live, f->env);
     pml_buf__init(&key, f->env, SIZE_MAX / 2);
@@ -59,8 +59,8 @@ out:
     return rc;
 }
 
-static int merge_batch(pml_manifest_list *out, pml_arena *arena, pml_commit_files *f, const pml_manifest_meta *v, size_t n,
-                       pml_error *err)
+static int merge_batch(pml_manifest_list *out, pml_arena *arena, pml_commit_files *f, const pml_manifest_meta *v,
+                       size_t n, pml_error *err)
 {
     pml_arena scratch;
     pml_manifest_entries entries;
@@ -96,9 +96,10 @@ int pml_manifest_merge__run(pml_manifest_list *out, pml_arena *arena, pml_commit
     if (out->v == NULL)
         return pml_error__no_memory(err);
     for (size_t i = 0; i < in->n; i++) {
-        size += in->v[i].size_bytes;
-        if (size < o->manifest_target_size)
+        if (in->v[i].size_bytes < o->manifest_target_size - size) {
+            size += in->v[i].size_bytes;
             continue;
+        }
         PML_RETURN_IF(merge_batch(out, arena, f, in->v + from, i + 1 - from, err));
         from = i + 1;
         size = 0;

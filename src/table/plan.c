@@ -12,7 +12,9 @@
 #include "table/prune.h"
 #include "table/scan.h"
 
-enum { PLAN_EXPIRED_TRIES = 3 }; /* the latest snapshot can only expire under us when somebody commits faster than we plan */
+enum {
+    PLAN_EXPIRED_TRIES = 3
+}; /* the latest snapshot can only expire under us when somebody commits faster than we plan */
 
 void pml_plan__acquire(pml_plan *p)
 {
@@ -42,14 +44,16 @@ static int snapshot_missing(pml_table *t, int64_t id, pml_error *err)
     (void)pml_table__earliest_snapshot(&first, t, NULL);
     (void)pml_table__latest_snapshot(&last, t, false, NULL);
     if (last < 0)
-        return pml_error__at(err, PML_E_NOT_FOUND, PML_PLACE_SNAPSHOT, t->path, "%s has no snapshot yet, so none with id %lld",
-                             t->path, (long long)id);
-    return pml_error__at(err, PML_E_NOT_FOUND, PML_PLACE_SNAPSHOT, t->path, "%s has no snapshot %lld: there are %lld to %lld",
-                         t->path, (long long)id, (long long)first, (long long)last);
+        return pml_error__at(err, PML_E_NOT_FOUND, PML_PLACE_SNAPSHOT, t->path,
+                             "%s has no snapshot yet, so none with id %lld", t->path, (long long)id);
+    return pml_error__at(err, PML_E_NOT_FOUND, PML_PLACE_SNAPSHOT, t->path,
+                         "%s has no snapshot %lld: there are %lld to %lld", t->path, (long long)id, (long long)first,
+                         (long long)last);
 }
 
 /* Fills *s and p->snapshot_id; *found = false: the table has no snapshot. */
-static int choose_snapshot(pml_snapshot *s, bool *found, pml_plan *p, const pml_scan *scan, int64_t min_snapshot, pml_error *err)
+static int choose_snapshot(pml_snapshot *s, bool *found, pml_plan *p, const pml_scan *scan, int64_t min_snapshot,
+                           pml_error *err)
 {
     int64_t id = scan->snapshot_id;
     *found = false;
@@ -67,7 +71,8 @@ static int choose_snapshot(pml_snapshot *s, bool *found, pml_plan *p, const pml_
         return snapshot_missing(p->table, id, err);
     if (rc == PML_E_NOT_FOUND)
         return pml_error__at(err, PML_E_SNAPSHOT_GONE, PML_PLACE_SNAPSHOT, p->table->path,
-                             "snapshot %lld of %s expired while it was planned; plan again", (long long)id, p->table->path);
+                             "snapshot %lld of %s expired while it was planned; plan again", (long long)id,
+                             p->table->path);
     *found = rc == PML_OK;
     return rc;
 }
@@ -108,10 +113,12 @@ static int resolve_schema(pml_plan *p, const pml_scan *scan, const pml_snapshot 
     if (p->columns == NULL || p->out_fields == NULL)
         return pml_error__no_memory(err);
     for (size_t i = 0; i < p->n_columns; i++) {
-        p->columns[i] =
-            scan->all_columns ? (int32_t)i : pml_table_schema__find(p->schema, scan->columns[i], strlen(scan->columns[i]));
+        p->columns[i] = scan->all_columns
+                            ? (int32_t)i
+                            : pml_table_schema__find(p->schema, scan->columns[i], strlen(scan->columns[i]));
         if (p->columns[i] < 0)
-            return pml_error__set(err, PML_E_NOT_FOUND, "there is no column '%s' in %s", scan->columns[i], p->table->path);
+            return pml_error__set(err, PML_E_NOT_FOUND, "there is no column '%s' in %s", scan->columns[i],
+                                  p->table->path);
         p->out_fields[i] = p->schema->fields[p->columns[i]];
     }
     return PML_OK;
@@ -138,7 +145,8 @@ static int resolve_predicate(pml_plan *p, const pml_scan *scan, pml_error *err)
         return pml_error__no_memory(err);
     pml_pred__columns(p->predicate, find_missing, &m);
     if (m.id >= 0)
-        return pml_error__set(err, PML_E_NOT_FOUND, "the predicate uses a column (id %d) that snapshot %lld of %s does not have", m.id,
+        return pml_error__set(err, PML_E_NOT_FOUND,
+                              "the predicate uses a column (id %d) that snapshot %lld of %s does not have", m.id,
                               (long long)p->snapshot_id, p->table->path);
     return PML_OK;
 }
@@ -152,10 +160,12 @@ static int refuse_indexes(pml_plan *p, const pml_snapshot *s, pml_error *err)
     for (size_t i = 0; i < entries.n; i++) {
         if (entries.v[i].has_global_index) /* only prunes: not using it gives the same rows */
             continue;
-        const char *feature = strcmp(entries.v[i].type, "DELETION_VECTORS") == 0 ? "deletion-vectors" : entries.v[i].type;
-        return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_INDEX, s->index_manifest,
-                             "needs %s: snapshot %lld of %s has index files of type %s, which this version does not read", feature,
-                             (long long)s->id, p->table->path, entries.v[i].type);
+        const char *feature =
+            strcmp(entries.v[i].type, "DELETION_VECTORS") == 0 ? "deletion-vectors" : entries.v[i].type;
+        return pml_error__at(
+            err, PML_E_UNSUPPORTED, PML_PLACE_INDEX, s->index_manifest,
+            "needs %s: snapshot %lld of %s has index files of type %s, which this version does not read", feature,
+            (long long)s->id, p->table->path, entries.v[i].type);
     }
     return PML_OK;
 }
@@ -180,20 +190,21 @@ static int refuse_file(pml_plan *p, const pml_manifest_entry *e, pml_error *err)
     PML_RETURN_IF(pml_path__format(format, f->name, err));
     if (strcmp(format, "parquet") != 0)
         return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_DATA_FILE, f->name,
-                             "needs format:%s: %s of %s is not a Parquet file, which is all this version reads", format, f->name,
-                             p->table->path);
+                             "needs format:%s: %s of %s is not a Parquet file, which is all this version reads", format,
+                             f->name, p->table->path);
     if (f->write_cols.present)
         return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_DATA_FILE, f->name,
                              "needs data-evolution: %s of %s holds some of the columns only", f->name, p->table->path);
     if (e->bucket < 0)
-        return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_DATA_FILE, f->name, "needs bucket:postpone: %s of %s is in bucket %d",
-                             f->name, p->table->path, e->bucket);
+        return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_DATA_FILE, f->name,
+                             "needs bucket:postpone: %s of %s is in bucket %d", f->name, p->table->path, e->bucket);
     PML_RETURN_IF(pml_table__schema_at(&written, p->table, f->schema_id, err));
     if (written != p->schema && !same_fields(written, p->schema))
-        return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_DATA_FILE, f->name,
-                             "needs schema-evolution: %s of %s was written with schema %lld, the read is at schema %lld and their "
-                             "columns differ",
-                             f->name, p->table->path, (long long)f->schema_id, (long long)p->schema->id);
+        return pml_error__at(
+            err, PML_E_UNSUPPORTED, PML_PLACE_DATA_FILE, f->name,
+            "needs schema-evolution: %s of %s was written with schema %lld, the read is at schema %lld and their "
+            "columns differ",
+            f->name, p->table->path, (long long)f->schema_id, (long long)p->schema->id);
     return PML_OK;
 }
 
@@ -294,15 +305,14 @@ size_t pml_plan_split_count(const pml_plan *p)
 int pml_plan_split_get(pml_split_info *out, const pml_plan *p, size_t i, pml_error *err)
 {
     if (out->struct_size != sizeof *out)
-        return pml_error__set(err, PML_E_INVAL, "pml_split_info.struct_size is %zu, this library knows %zu", out->struct_size,
-                              sizeof *out);
+        return pml_error__set(err, PML_E_INVAL, "pml_split_info.struct_size is %zu, this library knows %zu",
+                              out->struct_size, sizeof *out);
     if (i >= p->n_splits)
         return pml_error__set(err, PML_E_INVAL, "there is no split %zu: the plan has %zu", i, p->n_splits);
     const pml_split *s = &p->splits[i];
     *out = (pml_split_info)PML_SPLIT_INFO_INIT;
     out->files = (int64_t)s->n_files;
-    for (size_t j = 0; j < s->n_files; j++)
-        out->rows_on_disk += s->files[j].row_count;
+    out->rows_on_disk = pml_split__rows_on_disk(s);
     out->rows_in_memory = s->memory_rows;
     out->bucket = s->bucket;
     out->partition = s->partition_path;

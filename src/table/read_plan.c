@@ -9,8 +9,8 @@ typedef struct plan_reader {
     pml_env *env;
     pml_plan *plan;
     pml_read_options options;
-    size_t next, end;     /* splits */
-    int64_t left;         /* rows still wanted; -1: all */
+    size_t next, end; /* splits */
+    int64_t left;     /* rows still wanted; -1: all */
     struct ArrowArrayStream split;
 } plan_reader;
 
@@ -66,8 +66,8 @@ int pml_read_open(struct ArrowArrayStream *out, pml_plan *plan, const pml_read_o
     int rc;
     memset(out, 0, sizeof *out);
     if (o->struct_size != sizeof *o)
-        return pml_error__set(err, PML_E_INVAL, "pml_read_options.struct_size is %zu, this library knows %zu", o->struct_size,
-                              sizeof *o);
+        return pml_error__set(err, PML_E_INVAL, "pml_read_options.struct_size is %zu, this library knows %zu",
+                              o->struct_size, sizeof *o);
     if (o->split < -1 || o->split >= (int64_t)plan->n_splits || o->batch_rows < 0 || o->validate > PML_VALIDATE_FULL)
         return pml_error__set(err, PML_E_INVAL, "read options: split %lld of %zu, batch_rows %lld, validate %u",
                               (long long)o->split, plan->n_splits, (long long)o->batch_rows, o->validate);
@@ -130,17 +130,29 @@ int pml_plan_count(int64_t *rows, pml_plan *plan, pml_error *err)
     *rows = 0;
     if (plan->predicate != NULL) {
         /* No output columns: only what the predicate needs is read. The plan itself is not changed for others. */
-        pml_plan narrow = {.refs = 1, .env = plan->env, .table = plan->table, .snapshot_id = plan->snapshot_id,
-                           .schema = plan->schema, .columns = plan->columns, .out_fields = plan->out_fields,
-                           .predicate = plan->predicate, .limit = plan->limit, .n_splits = plan->n_splits,
-                           .splits = plan->splits, .memory = plan->memory, .pins = plan->pins};
+        pml_plan narrow = {.refs = 1,
+                           .env = plan->env,
+                           .table = plan->table,
+                           .snapshot_id = plan->snapshot_id,
+                           .schema = plan->schema,
+                           .columns = plan->columns,
+                           .out_fields = plan->out_fields,
+                           .predicate = plan->predicate,
+                           .limit = plan->limit,
+                           .n_splits = plan->n_splits,
+                           .splits = plan->splits,
+                           .memory = plan->memory,
+                           .pins = plan->pins};
         return count_by_reading(rows, &narrow, err);
     }
-    for (size_t i = 0; i < plan->n_splits; i++) {
-        for (size_t j = 0; j < plan->splits[i].n_files; j++)
-            *rows += plan->splits[i].files[j].row_count;
-        *rows += plan->splits[i].memory_rows;
-    }
+    for (size_t i = 0; i < plan->n_splits; i++)
+        if (__builtin_add_overflow(*rows, pml_split__rows_on_disk(&plan->splits[i]), rows) ||
+            __builtin_add_overflow(*rows, plan->splits[i].memory_rows, rows)) {
+            *rows = 0;
+            return pml_error__at(err, PML_E_CORRUPT, PML_PLACE_SNAPSHOT, plan->table->path,
+                                 "the row counts of snapshot %lld of %s pass 2^63", (long long)plan->snapshot_id,
+                                 plan->table->path);
+        }
     if (plan->limit >= 0 && *rows > plan->limit)
         *rows = plan->limit;
     return PML_OK;

@@ -2,6 +2,7 @@
 #include "table/rolling.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "format/file_format.h"
 #include "meta/column_stats.h"
@@ -127,8 +128,10 @@ static int file_open(pml_rolling *r, pml_error *err)
     const pml_table_options *o = &r->table->options;
     const pml_table_schema *s = r->table->schema;
     int rc;
-    const pml_format_write_options options = {.compression = o->file_compression, .zstd_level = o->zstd_level,
-                                              .dictionary = o->parquet_dictionary, .block_bytes = o->file_block_size,
+    const pml_format_write_options options = {.compression = o->file_compression,
+                                              .zstd_level = o->zstd_level,
+                                              .dictionary = o->parquet_dictionary,
+                                              .block_bytes = o->file_block_size,
                                               .page_bytes = o->parquet_page_size};
     r->name = pml_path__data_file_name(r->env, o, r->uuid, r->counter++);
     r->path = r->name == NULL ? NULL : pml_path__join(r->env, r->dir, r->name);
@@ -142,6 +145,15 @@ out:
     if (rc != PML_OK)
         file_forget(r);
     return rc;
+}
+
+/* Java's LocalDateTime.now(): what a clock on the wall shows here, as if it were UTC. */
+static int64_t local_wall_ms(pml_env *env)
+{
+    int64_t now = pml_env__wall_ms(env);
+    struct tm tm = {0};
+    time_t seconds = (time_t)(now / 1000);
+    return localtime_r(&seconds, &tm) == NULL ? now : now + (int64_t)tm.tm_gmtoff * 1000;
 }
 
 /* The description of the file that was just finished. */
@@ -158,12 +170,18 @@ static int file_describe(pml_rolling *r, int64_t size_bytes, pml_error *err)
         rc = pml_error__no_memory(err);
         goto out;
     }
-    *f = (pml_data_file){.size_bytes = size_bytes, .row_count = r->rows, .min_key = empty_row, .max_key = empty_row,
+    *f = (pml_data_file){.size_bytes = size_bytes,
+                         .row_count = r->rows,
+                         .min_key = empty_row,
+                         .max_key = empty_row,
                          .key_stats = {.min = empty_row, .max = empty_row, .has_null_counts = true},
-                         .min_sequence = r->next_sequence - r->rows, .max_sequence = r->next_sequence - 1, .schema_id = s->id,
-                         .extra_files = {.present = true}, .file_source = PML_FILE_SOURCE_APPEND};
+                         .min_sequence = r->next_sequence - r->rows,
+                         .max_sequence = r->next_sequence - 1,
+                         .schema_id = s->id,
+                         .extra_files = {.present = true},
+                         .file_source = PML_FILE_SOURCE_APPEND};
     f->name = pml_arena__strdup(arena, r->name);
-    f->creation_time_ms = (pml_optional_int64){true, pml_env__wall_ms(r->env)};
+    f->creation_time_ms = (pml_optional_int64){true, local_wall_ms(r->env)};
     f->delete_row_count = (pml_optional_int64){true, 0};
     if (f->name == NULL) {
         rc = pml_error__no_memory(err);
@@ -171,8 +189,8 @@ static int file_describe(pml_rolling *r, int64_t size_bytes, pml_error *err)
     }
     for (size_t i = 0; i < s->n_fields; i++)
         pml_stats__get(&stats[i], r->stats, i);
-    PML_TRY(pml_column_stats__encode(&f->value_stats, &f->value_stats_cols, arena, s->fields, s->n_fields, r->modes, stats,
-                                     r->table->options.stats_dense, err));
+    PML_TRY(pml_column_stats__encode(&f->value_stats, &f->value_stats_cols, arena, s->fields, s->n_fields, r->modes,
+                                     stats, r->table->options.stats_dense, err));
     r->to->rows += r->rows;
     r->to->n++;
 out:
@@ -257,4 +275,9 @@ out:
 int64_t pml_rolling__next_sequence(const pml_rolling *r)
 {
     return r->next_sequence;
+}
+
+bool pml_rolling__is_open(const pml_rolling *r)
+{
+    return r->writer != NULL;
 }

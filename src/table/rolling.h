@@ -35,6 +35,8 @@ int pml_rolling__new(pml_rolling **out, pml_table *t, pml_new_files *to, int64_t
 int pml_rolling__write(pml_rolling *r, struct ArrowArray *batch, pml_error *err);
 /* Ends the open file; all files are durable then. More rows may follow; they go to a new file. */
 int pml_rolling__finish(pml_rolling *r, pml_error *err);
+/* Whether a file is open: a descriptor and the buffers of its columns. */
+bool pml_rolling__is_open(const pml_rolling *r);
 /* Number of the next row. */
 int64_t pml_rolling__next_sequence(const pml_rolling *r);
 /* Removes the open file; finished ones stay in `to`. NULL allowed. */

@@ -20,13 +20,11 @@ int pml_scan_new(pml_scan **out, pml_table *table, pml_error *err)
     return PML_OK;
 }
 
-static void columns_clear(pml_scan *s)
+static void columns_free(pml_env *env, char **columns, size_t n)
 {
-    for (size_t i = 0; i < s->n_columns; i++)
-        pml_env__free(s->table->env, s->columns[i]);
-    pml_env__free(s->table->env, s->columns);
-    s->columns = NULL;
-    s->n_columns = 0;
+    for (size_t i = 0; i < n; i++)
+        pml_env__free(env, columns[i]);
+    pml_env__free(env, columns);
 }
 
 void pml_scan_free(pml_scan *s)
@@ -35,7 +33,7 @@ void pml_scan_free(pml_scan *s)
         return;
     pml_table *t = s->table;
     pml_scan__set_memory(s, NULL, NULL);
-    columns_clear(s);
+    columns_free(t->env, s->columns, s->n_columns);
     pml_arena__clear(&s->predicate_arena);
     pml_env__free(t->env, s);
     pml_table_release(t);
@@ -56,29 +54,43 @@ pml_table *pml_scan__table(const pml_scan *s)
     return s->table;
 }
 
+static int check_distinct(pml_env *env, const char *const *names, size_t n, pml_error *err)
+{
+    pml_map seen;
+    int rc = PML_OK;
+    pml_map__init(&seen, env);
+    for (size_t i = 0; rc == PML_OK && i < n; i++) {
+        size_t len = strlen(names[i]);
+        if (pml_map__has(&seen, names[i], len))
+            rc = pml_error__set(err, PML_E_INVAL, "column '%s' is asked for twice", names[i]);
+        else if (pml_map__put(&seen, names[i], len, &seen, NULL) != PML_OK)
+            rc = pml_error__no_memory(err);
+    }
+    pml_map__clear(&seen, NULL);
+    return rc;
+}
+
 int pml_scan_set_columns(pml_scan *s, const char *const *names, size_t n, pml_error *err)
 {
     pml_env *env = s->table->env;
     if (n > PML_TYPE_COLUMNS_MAX)
-        return pml_error__set(err, PML_E_LIMIT, "%zu columns asked for, at most %d are possible", n, PML_TYPE_COLUMNS_MAX);
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < i; j++)
-            if (strcmp(names[i], names[j]) == 0)
-                return pml_error__set(err, PML_E_INVAL, "column '%s' is asked for twice", names[i]);
-    columns_clear(s);
-    s->all_columns = false;
-    s->columns = pml_env__calloc(env, n, sizeof *s->columns);
-    for (size_t i = 0; s->columns != NULL && i < n; i++) {
-        s->columns[i] = pml_env__strdup(env, names[i]);
-        if (s->columns[i] == NULL)
-            break;
-        s->n_columns++;
-    }
-    if (s->columns == NULL || s->n_columns < n) {
-        columns_clear(s);
-        s->all_columns = true;
+        return pml_error__set(err, PML_E_LIMIT, "%zu columns asked for, at most %d are possible", n,
+                              PML_TYPE_COLUMNS_MAX);
+    PML_RETURN_IF(check_distinct(env, names, n, err));
+    char **columns = pml_env__calloc(env, n, sizeof *columns);
+    if (columns == NULL)
         return pml_error__no_memory(err);
+    for (size_t i = 0; i < n; i++) {
+        columns[i] = pml_env__strdup(env, names[i]);
+        if (columns[i] == NULL) { /* the scan stays as it was */
+            columns_free(env, columns, n);
+            return pml_error__no_memory(err);
+        }
     }
+    columns_free(env, s->columns, s->n_columns);
+    s->all_columns = false;
+    s->columns = columns;
+    s->n_columns = n;
     return PML_OK;
 }
 

@@ -58,6 +58,8 @@ struct pml_plan {
 void pml_plan__acquire(pml_plan *plan);
 /* Packs live files and memory parts into splits (splits.c). */
 int pml_plan__make_splits(pml_plan *plan, const pml_manifest_entries *live, pml_error *err);
+/* Rows of the files of a split by the metadata, at most INT64_MAX. */
+int64_t pml_split__rows_on_disk(const pml_split *s);
 /* One split as a stream in the plan's output columns; predicate applied, limit not. */
 int pml_split__open(struct ArrowArrayStream *out, pml_plan *plan, size_t split, const pml_read_options *options, pml_error *err);
 

@@ -8,7 +8,8 @@
 enum {
     SNAPSHOT_PARSE_TRIES = 10, /* Java reads a half-written snapshot 10 times, */
     SNAPSHOT_PARSE_WAIT_MS = 200,
-    MANIFEST_FILE_MAX = 1024 * 1024 * 1024 /* a manifest rolls at 8 MiB, tested every 1000 entries with wide statistics */
+    MANIFEST_FILE_MAX =
+        1024 * 1024 * 1024 /* a manifest rolls at 8 MiB, tested every 1000 entries with wide statistics */
 };
 
 static int snapshot_dir(char **out, pml_table *t, pml_error *err)
@@ -42,6 +43,17 @@ int pml_table__earliest_snapshot(int64_t *id, pml_table *t, pml_error *err)
     return rc;
 }
 
+int pml_table__list_snapshots(int64_t **ids, size_t *n, pml_table *t, pml_error *err)
+{
+    char *dir;
+    *ids = NULL;
+    *n = 0;
+    PML_RETURN_IF(snapshot_dir(&dir, t, err));
+    int rc = pml_file__list_ids(ids, n, t->env, dir, "snapshot-", err);
+    pml_env__free(t->env, dir);
+    return rc;
+}
+
 static int snapshot_try(pml_snapshot *out, pml_arena *arena, pml_table *t, const char *path, pml_error *err)
 {
     uint8_t *data = NULL;
@@ -63,7 +75,8 @@ int pml_table__load_snapshot(pml_snapshot *out, pml_arena *arena, pml_table *t, 
         rc = snapshot_try(out, arena, t, path, err);
     }
     if (rc == PML_OK && out->id != id)
-        rc = pml_error__at(err, PML_E_CORRUPT, PML_PLACE_SNAPSHOT, path, "%s says it is snapshot %lld", path, (long long)out->id);
+        rc = pml_error__at(err, PML_E_CORRUPT, PML_PLACE_SNAPSHOT, path, "%s says it is snapshot %lld", path,
+                           (long long)out->id);
     pml_env__free(t->env, path);
     return rc;
 }
@@ -85,7 +98,8 @@ static int manifest_bytes(uint8_t **data, size_t *len, pml_table *t, const char 
     return rc;
 }
 
-int pml_table__load_manifest_list(pml_manifest_list *out, pml_arena *arena, pml_table *t, const char *name, pml_error *err)
+int pml_table__load_manifest_list(pml_manifest_list *out, pml_arena *arena, pml_table *t, const char *name,
+                                  pml_error *err)
 {
     uint8_t *data;
     size_t len;
@@ -106,7 +120,8 @@ int pml_table__load_manifest(pml_manifest_entries *out, pml_arena *arena, pml_ta
     return rc;
 }
 
-int pml_table__load_index_manifest(pml_index_entries *out, pml_arena *arena, pml_table *t, const char *name, pml_error *err)
+int pml_table__load_index_manifest(pml_index_entries *out, pml_arena *arena, pml_table *t, const char *name,
+                                   pml_error *err)
 {
     uint8_t *data;
     size_t len;
@@ -125,8 +140,8 @@ static int entries_of_list(pml_manifest_entries *out, pml_arena *arena, pml_tabl
     for (size_t i = 0; i < list.n; i++) {
         if (r != NULL && r->keep_manifest != NULL && !r->keep_manifest(r->arg, &list.v[i]))
             continue;
-        PML_RETURN_IF(pml_table__load_manifest(out, arena, t, list.v[i].name, r == NULL ? NULL : r->keep, r == NULL ? NULL : r->arg,
-                                               err));
+        PML_RETURN_IF(pml_table__load_manifest(out, arena, t, list.v[i].name, r == NULL ? NULL : r->keep,
+                                               r == NULL ? NULL : r->arg, err));
     }
     return PML_OK;
 }

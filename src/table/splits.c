@@ -47,7 +47,8 @@ static int grow(void **v, size_t *cap, size_t n, pml_arena *arena)
     return PML_OK;
 }
 
-static int group_of(group **out, groups *g, pml_buf *key, pml_plan *p, pml_bytes partition, int32_t bucket, int32_t total_buckets)
+static int group_of(group **out, groups *g, pml_buf *key, pml_plan *p, pml_bytes partition, int32_t bucket,
+                    int32_t total_buckets)
 {
     PML_RETURN_IF(group_key(key, partition, bucket));
     *out = pml_map__get(&g->by_key, key->data, key->len);
@@ -114,7 +115,8 @@ static int compare_order(const void *pa, const void *pb)
     return a->index < b->index ? -1 : 1;
 }
 
-static int split_add(pml_plan *p, size_t *cap, const group *g, const char *path, const ordered *files, size_t n, pml_error *err)
+static int split_add(pml_plan *p, size_t *cap, const group *g, const char *path, const ordered *files, size_t n,
+                     pml_error *err)
 {
     if (p->n_splits == *cap) {
         size_t wider = *cap == 0 ? 16 : *cap * 2;
@@ -128,8 +130,12 @@ static int split_add(pml_plan *p, size_t *cap, const group *g, const char *path,
     }
     pml_split *s = &p->splits[p->n_splits];
     pml_data_file *copies = pml_arena__array(&p->arena, n, sizeof *copies);
-    *s = (pml_split){.partition = g->partition, .partition_path = path, .bucket = g->bucket, .total_buckets = g->total_buckets,
-                     .files = copies, .memory_part = -1};
+    *s = (pml_split){.partition = g->partition,
+                     .partition_path = path,
+                     .bucket = g->bucket,
+                     .total_buckets = g->total_buckets,
+                     .files = copies,
+                     .memory_part = -1};
     s->paths = pml_arena__array(&p->arena, n, sizeof *s->paths);
     if (copies == NULL || s->paths == NULL)
         return pml_error__no_memory(err);
@@ -137,8 +143,8 @@ static int split_add(pml_plan *p, size_t *cap, const group *g, const char *path,
     for (size_t i = 0; i < n; i++) {
         char *file_path;
         copies[i] = *files[i].file;
-        PML_RETURN_IF(pml_path__data_file(&file_path, p->env, p->table->path, p->schema, &p->table->options, g->partition,
-                                          g->bucket, files[i].file, err));
+        PML_RETURN_IF(pml_path__data_file(&file_path, p->env, p->table->path, p->schema, &p->table->options,
+                                          g->partition, g->bucket, files[i].file, err));
         s->paths[s->n_files++] = file_path;
     }
     return PML_OK;
@@ -167,7 +173,7 @@ static int pack_group(pml_plan *p, size_t *cap, const group *g, pml_error *err)
     int64_t weight = 0;
     for (size_t i = 0; i < g->n; i++) {
         int64_t w = files[i].file->size_bytes > o->split_open_cost ? files[i].file->size_bytes : o->split_open_cost;
-        if (i > from && weight + w > o->split_target_size) {
+        if (i > from && w > o->split_target_size - weight) { /* sizes come from files: no sum that may overflow */
             PML_TRY(split_add(p, cap, g, shown, files + from, i - from, err));
             from = i;
             weight = 0;
@@ -186,6 +192,15 @@ out:
     pml_env__free(p->env, path);
     pml_env__free(p->env, files);
     return rc;
+}
+
+int64_t pml_split__rows_on_disk(const pml_split *s)
+{
+    int64_t rows = 0;
+    for (size_t i = 0; i < s->n_files; i++)
+        if (__builtin_add_overflow(rows, s->files[i].row_count, &rows))
+            return INT64_MAX;
+    return rows;
 }
 
 int pml_plan__make_splits(pml_plan *p, const pml_manifest_entries *live, pml_error *err)

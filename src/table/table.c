@@ -75,7 +75,8 @@ static int schema_load(pml_table_schema **out, pml_env *env, const char *branch_
     PML_TRY(pml_file__read_all(&data, &len, env, path, PML_SCHEMA_FILE_MAX, err));
     PML_TRY(pml_table_schema__parse(out, env, (pml_bytes){data, len}, path, err));
     if ((*out)->id != id) {
-        rc = pml_error__at(err, PML_E_CORRUPT, PML_PLACE_SCHEMA, path, "%s says it is schema %lld", path, (long long)(*out)->id);
+        rc = pml_error__at(err, PML_E_CORRUPT, PML_PLACE_SCHEMA, path, "%s says it is schema %lld", path,
+                           (long long)(*out)->id);
         pml_table_schema__release(*out);
         *out = NULL;
     }
@@ -100,7 +101,13 @@ int pml_table__schema_at(const pml_table_schema **out, pml_table *t, int64_t id,
     pml_mutex__lock(&t->schemas_mu);
     s = pml_map__get(&t->schemas, &id, sizeof id);
     if (s == NULL) {
-        PML_TRY(schema_load(&s, t->env, t->branch_root, id, err));
+        rc = schema_load(&s, t->env, t->branch_root, id, err);
+        if (rc == PML_E_NOT_FOUND)
+            rc = pml_error__at(err, PML_E_CORRUPT, PML_PLACE_SCHEMA, t->path,
+                               "schema %lld of %s is missing, but a snapshot or a file was written with it",
+                               (long long)id, t->path);
+        if (rc != PML_OK)
+            goto out;
         if (pml_map__put(&t->schemas, &id, sizeof id, s, NULL) != PML_OK) {
             pml_table_schema__release(s);
             s = NULL;
@@ -155,7 +162,16 @@ static int table_new(pml_table **out, pml_env *env, const char *path, const char
     return PML_OK;
 }
 
-int pml_table_open(pml_table **out, pml_env *env, const char *path, const pml_table_open_options *options, pml_error *err)
+/* Values that only writing looks at must not stop a reader; where they are in order, writers and commits find them here. */
+static int options_parse(pml_table *t, pml_error *err)
+{
+    if (pml_table_options__parse(&t->options, t->schema, t->overrides, t->n_overrides, true, t->path, NULL) == PML_OK)
+        return PML_OK;
+    return pml_table_options__parse(&t->options, t->schema, t->overrides, t->n_overrides, false, t->path, err);
+}
+
+int pml_table_open(pml_table **out, pml_env *env, const char *path, const pml_table_open_options *options,
+                   pml_error *err)
 {
     pml_table *t = NULL;
     int64_t id;
@@ -171,13 +187,13 @@ int pml_table_open(pml_table **out, pml_env *env, const char *path, const pml_ta
     PML_TRY(overrides_copy(t, options, err));
     PML_TRY(pml_table__latest_schema_id(&id, env, t->branch_root, err));
     if (id < 0) {
-        rc = pml_error__at(err, PML_E_NOT_FOUND, PML_PLACE_SCHEMA, t->branch_root, "%s is no table: it holds no schema/schema-N",
-                           t->branch_root);
+        rc = pml_error__at(err, PML_E_NOT_FOUND, PML_PLACE_SCHEMA, t->branch_root,
+                           "%s is no table: it holds no schema/schema-N", t->branch_root);
         goto out;
     }
     PML_TRY(schema_load(&t->schema, env, t->branch_root, id, err));
     PML_TRY(pml_table_options__check_supported(t->schema, t->overrides, t->n_overrides, false, t->path, err));
-    PML_TRY(pml_table_options__parse(&t->options, t->schema, t->overrides, t->n_overrides, false, t->path, err));
+    PML_TRY(options_parse(t, err));
     *out = t;
     t = NULL;
 out:
@@ -203,8 +219,8 @@ out:
     return rc;
 }
 
-int pml_table_create(pml_table **out, pml_env *env, const char *path, const char *schema_json, size_t len, uint32_t flags,
-                     pml_error *err)
+int pml_table_create(pml_table **out, pml_env *env, const char *path, const char *schema_json, size_t len,
+                     uint32_t flags, pml_error *err)
 {
     pml_table_schema *schema = NULL;
     int64_t id = -1;

@@ -33,6 +33,8 @@ int pml_table__latest_schema_id(int64_t *id, pml_env *env, const char *branch_ro
 
 /* Latest snapshot id, -1 when there is none; listing instead of the hint when by_listing. */
 int pml_table__latest_snapshot(int64_t *id, pml_table *t, bool by_listing, pml_error *err);
+/* All ids, ascending, in owned memory. */
+int pml_table__list_snapshots(int64_t **ids, size_t *n, pml_table *t, pml_error *err);
 int pml_table__earliest_snapshot(int64_t *id, pml_table *t, pml_error *err);
 /* Reads one snapshot. PML_E_NOT_FOUND when the file is gone. A file that does not parse is read again for 2 seconds: stores that
    rewrite in place may show part of it. */

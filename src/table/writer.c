@@ -7,6 +7,8 @@
 #include "table/restore.h"
 #include "table/route.h"
 
+enum { OPEN_FILES_MAX = 256 }; /* processes have 1024 descriptors by default, and each file buffers its columns */
+
 typedef struct writer_pb {
     pml_new_files *files;
     pml_rolling *rolling;
@@ -16,8 +18,9 @@ struct pml_writer {
     pml_env *env;
     pml_table *table;
     pml_restore restore;
-    pml_map pbs;  /* partition bytes + bucket -> writer_pb */
-    bool failed;  /* an I/O error left a file in an unknown state: only close is possible */
+    size_t n_open, cursor; /* open files; where to look for the next one to end early */
+    pml_map pbs;           /* partition bytes + bucket -> writer_pb */
+    bool failed;           /* an I/O error left a file in an unknown state: only close is possible */
 };
 
 int pml_writer__check_table(pml_table *t, pml_error *err)
@@ -120,24 +123,79 @@ out:
     return rc;
 }
 
-/* The rows of a slice as a batch of their own; the whole batch moves when it is all of it. */
-static int slice_rows(struct ArrowArray *out, pml_writer *w, const pml_route_slice *s, struct ArrowArray *batch, pml_error *err)
+/* The whole batch goes to one place. It is shared, not moved: when writing fails the caller has it back. */
+static int whole_batch(struct ArrowArray *out, struct ArrowArray *back, pml_writer *w, struct ArrowArray *batch,
+                       pml_error *err)
 {
-    if (s->rows == NULL) {
-        *out = *batch;
-        batch->release = NULL;
+    pml_shared *shared;
+    int64_t rows = batch->length;
+    size_t n = w->table->schema->n_fields;
+    PML_RETURN_IF(pml_shared__new(&shared, w->env, batch, err));
+    int rc = pml_shared__slice(back, shared, 0, rows, NULL, n, NULL, err);
+    if (rc == PML_OK)
+        rc = pml_shared__slice(out, shared, 0, rows, NULL, n, NULL, err);
+    if (rc == PML_OK) {
+        pml_shared__release(shared);
         return PML_OK;
     }
-    return pml_batch__gather_rows(out, w->env, w->table->schema->fields, w->table->schema->n_fields, batch, s->rows, s->n, err);
+    pml_array__release(back);
+    *back = (struct ArrowArray){0};
+    pml_shared__dissolve(batch, shared);
+    return rc;
+}
+
+/* The rows of a slice as a batch of their own. */
+static int slice_rows(struct ArrowArray *out, struct ArrowArray *back, pml_writer *w, const pml_route_slice *s,
+                      struct ArrowArray *batch, pml_error *err)
+{
+    if (s->rows == NULL)
+        return whole_batch(out, back, w, batch, err);
+    return pml_batch__gather_rows(out, w->env, w->table->schema->fields, w->table->schema->n_fields, batch, s->rows,
+                                  s->n, err);
+}
+
+static int writer_usable(const pml_writer *w, pml_error *err)
+{
+    if (w->failed)
+        return pml_error__set(err, PML_E_STATE,
+                              "an earlier write failed: close this writer and write again with a new one");
+    return PML_OK;
+}
+
+/* Ends the file of some other partition-bucket: rows that come for it later begin a new one. */
+static int end_one_file(pml_writer *w, const writer_pb *keep, pml_error *err)
+{
+    for (size_t i = 0; i <= w->pbs.live + 1; i++) {
+        const pml_map_entry *e = pml_map__next(&w->pbs, &w->cursor);
+        if (e == NULL) {
+            w->cursor = 0;
+            continue;
+        }
+        writer_pb *pb = e->value;
+        if (pb == keep || !pml_rolling__is_open(pb->rolling))
+            continue;
+        w->n_open--;
+        return pml_rolling__finish(pb->rolling, err);
+    }
+    return PML_OK;
+}
+
+static int pb_write(pml_writer *w, writer_pb *pb, struct ArrowArray *rows, pml_error *err)
+{
+    w->n_open -= pml_rolling__is_open(pb->rolling);
+    PML_RETURN_IF(pml_rolling__write(pb->rolling, rows, err));
+    w->n_open += pml_rolling__is_open(pb->rolling);
+    return w->n_open > OPEN_FILES_MAX ? end_one_file(w, pb, err) : PML_OK;
 }
 
 int pml_writer_write(pml_writer *w, struct ArrowArray *array, const struct ArrowSchema *schema, pml_error *err)
 {
     pml_route route = {0};
+    struct ArrowArray back = {0};
     const pml_table_schema *s = w->table->schema;
-    int rc;
-    if (w->failed)
-        return pml_error__set(err, PML_E_STATE, "an earlier write failed: close this writer and write again with a new one");
+    bool written = false;
+    int rc = PML_OK;
+    PML_RETURN_IF(writer_usable(w, err));
     PML_RETURN_IF(pml_type__check_arrow(schema, s->fields, s->n_fields, err));
     PML_RETURN_IF(pml_batch__check(array, s->fields, s->n_fields, PML_CHECK_FULL, err));
     PML_RETURN_IF(pml_route__batch(&route, w->table, array, 0, err));
@@ -150,17 +208,18 @@ int pml_writer_write(pml_writer *w, struct ArrowArray *array, const struct Arrow
         struct ArrowArray rows = {0};
         writer_pb *pb;
         PML_TRY(pb_of(&pb, w, &route.slices[i], err));
-        PML_TRY(slice_rows(&rows, w, &route.slices[i], array, err));
-        rc = pml_rolling__write(pb->rolling, &rows, err);
-        if (rc != PML_OK) {
-            w->failed = true;
-            goto out;
-        }
+        PML_TRY(slice_rows(&rows, &back, w, &route.slices[i], array, err));
+        written = true;
+        PML_TRY(pb_write(w, pb, &rows, err));
     }
     pml_array__release(array);
 out:
-    if (rc != PML_OK && rc != PML_E_INVAL && rc != PML_E_UNSUPPORTED)
-        w->failed = true; /* some slices may be written already */
+    if (rc != PML_OK && written)
+        w->failed = true; /* part of the batch may be in the files */
+    if (rc != PML_OK && back.release != NULL)
+        *array = back;
+    else
+        pml_array__release(&back);
     pml_route__clear(&route);
     return rc;
 }
@@ -222,7 +281,8 @@ static int take_files(pml_messages *m, pml_writer *w, writer_pb *pb, pml_error *
     if (pb->files->n == 0)
         return PML_OK;
     pml_new_files *fresh = pml_env__calloc(w->env, 1, sizeof *fresh);
-    if (fresh == NULL || pml_new_files__init(fresh, w->env, pb->files->partition, pb->files->bucket, pb->files->total_buckets) != PML_OK) {
+    if (fresh == NULL || pml_new_files__init(fresh, w->env, pb->files->partition, pb->files->bucket,
+                                             pb->files->total_buckets) != PML_OK) {
         pml_env__free(w->env, fresh);
         return pml_error__no_memory(err);
     }
@@ -239,9 +299,9 @@ int pml_writer_prepare(pml_messages **out, pml_writer *w, pml_error *err)
     const pml_map_entry *e;
     int rc;
     *out = NULL;
-    if (w->failed)
-        return pml_error__set(err, PML_E_STATE, "an earlier write failed: close this writer and write again with a new one");
+    PML_RETURN_IF(writer_usable(w, err));
     PML_TRY(messages_new(&m, w, err));
+    w->n_open = 0;
     for (size_t i = 0; (e = pml_map__next(&w->pbs, &i)) != NULL;) {
         writer_pb *pb = e->value;
         rc = pml_rolling__finish(pb->rolling, err);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "format/avro.h"
+#include "format/avro_codec.h"
 
 static const char *const codecs[] = {"null", "deflate", "snappy", "zstandard"};
 
@@ -346,6 +347,36 @@ static void avro_block_that_unpacks_to_far_more_than_it_weighs_hits_a_limit(void
     }
 }
 
+static void avro_deflate_block_may_end_with_a_piece_of_a_checksum(void **state)
+{
+    /* pypaimon's manifests with deflate were refused: "bytes behind the deflate data". */
+    (void)state;
+    test_env *t = test_env_open(NULL);
+    pml_error err = PML_ERROR_INIT;
+    pml_avro_codec out, in;
+    pml_buf packed, plain;
+    const pml_bytes name = {(const uint8_t *)"deflate", 7}, text = {(const uint8_t *)"some text, some text", 20};
+    pml_buf__init(&packed, t->env, 1 << 20);
+    pml_buf__init(&plain, t->env, 1 << 20);
+    must_ok(pml_avro_codec__init(&out, name, 1, true, "the-file", &err), &err);
+    must_ok(pml_avro_codec__init(&in, name, 1, false, "the-file", &err), &err);
+    must_ok(pml_avro_codec__compress(&out, &packed, text, &err), &err);
+
+    must_ok(pml_buf__append(&packed, "\x12\x34\x56", 3), NULL);
+    must_ok(pml_avro_codec__decompress(&in, &plain, (pml_bytes){packed.data, packed.len}, 4096, "the-file", &err), &err);
+    assert_int_equal(text.len, plain.len);
+    assert_memory_equal(text.ptr, plain.data, text.len);
+
+    must_ok(pml_buf__append(&packed, "\x78\x9a", 2), NULL);
+    must_fail_with(PML_E_CORRUPT,
+                   pml_avro_codec__decompress(&in, &plain, (pml_bytes){packed.data, packed.len}, 4096, "the-file", &err), &err);
+    pml_avro_codec__clear(&out, true);
+    pml_avro_codec__clear(&in, false);
+    pml_buf__clear(&packed);
+    pml_buf__clear(&plain);
+    test_env_close(t);
+}
+
 static void avro_snappy_block_with_a_wrong_checksum_is_corrupt(void **state)
 {
     (void)state;
@@ -436,6 +467,7 @@ int main(void)
         cmocka_unit_test(avro_schema_that_would_grow_without_end_hits_a_limit),
         cmocka_unit_test(avro_counts_larger_than_the_bytes_behind_them_are_corrupt),
         cmocka_unit_test(avro_block_that_unpacks_to_far_more_than_it_weighs_hits_a_limit),
+        cmocka_unit_test(avro_deflate_block_may_end_with_a_piece_of_a_checksum),
         cmocka_unit_test(avro_snappy_block_with_a_wrong_checksum_is_corrupt),
         cmocka_unit_test(avro_writer_refuses_a_codec_it_does_not_know),
         cmocka_unit_test(avro_file_cut_at_any_byte_fails_or_ends_at_a_block),

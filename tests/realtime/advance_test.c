@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "storage/local_fs.h"
 #include "support/failing_store.h"
 #include "support/faulty_fs.h"
 #include "support/rt_kit.h"
@@ -118,6 +117,49 @@ static void advance_to_an_old_snapshot_after_expiry_changes_nothing(void **state
     rt_kit_close(&k);
 }
 
+/* The partition-bucket began at the newest snapshot: an older id is old, although nothing was advanced yet. */
+static void advance_of_a_new_context_to_an_old_snapshot_changes_nothing(void **state)
+{
+    (void)state;
+    rt_kit k;
+    pml_error err = PML_ERROR_INIT;
+    start(&k, "", NULL);
+    for (int i = 0; i < 2; i++) {
+        rt_kit_write(&k, 5, "a");
+        (void)rt_kit_cycle(&k, i);
+    }
+    rt_kit_stop(&k);
+    rt_kit_start(&k, NULL, manual);
+    rt_kit_write(&k, 5, "a");
+    must_ok(pml_rt_advance(k.ctx, 1, &err), &err);
+    rt_kit_write(&k, 5, "a");
+    rt_kit_must_show(&k, 0, 20);
+    must_ok(pml_rt_advance(k.ctx, rt_kit_cycle(&k, 3), &err), &err);
+    rt_kit_must_show(&k, 0, 20);
+    rt_kit_close(&k);
+}
+
+/* But a rollback below it is one. */
+static void rollback_below_where_a_context_began_is_noticed(void **state)
+{
+    (void)state;
+    rt_kit k;
+    pml_error err = PML_ERROR_INIT;
+    start(&k, "", NULL);
+    for (int i = 0; i < 2; i++) {
+        rt_kit_write(&k, 5, "a");
+        (void)rt_kit_cycle(&k, i);
+    }
+    rt_kit_stop(&k);
+    rt_kit_start(&k, NULL, manual);
+    rt_kit_write(&k, 5, "a");
+    rt_kit_roll_back(&k, 1);
+    must_ok(pml_rt_advance(k.ctx, 1, &err), &err);
+    must_fail_with(PML_E_RECREATE, rt_kit_try_write(&k, 1, "a", NULL, NULL, &err), &err);
+    rt_kit_must_show(&k, 0, 5);
+    rt_kit_close(&k);
+}
+
 static void advance_to_no_snapshot_is_an_error(void **state)
 {
     (void)state;
@@ -184,6 +226,42 @@ static void truncate_of_a_partition_resets_only_its_partition_bucket(void **stat
     rt_kit_close(&k);
 }
 
+/* 9: another implementation that knows the protocol, but no lineages, removed the entry or lowered its offset */
+static void entry_removed_or_lowered_by_others_ends_the_history(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "{\"version\":1,\"offsets\":[]}",
+        "{\"version\":1,\"offsets\":[{\"partition\":{\"p\":\"a\"},\"bucket\":0,\"offset\":2}]}",
+    };
+    for (int i = 0; i < 2; i++) {
+        rt_kit k;
+        pml_error err = PML_ERROR_INIT;
+        pml_plan *p;
+        start(&k, "\"p\"", NULL);
+        k.next_id = 100;
+        rt_kit_write(&k, 5, "a");
+        int64_t id = rt_kit_cycle(&k, 1);
+        if (i == 1)
+            must_ok(pml_rt_advance(k.ctx, id, &err), &err);
+        rt_kit_write(&k, 5, "a");
+        k.next_id = 0;
+        rt_kit_write(&k, 5, "b"); /* never committed: absence means nothing */
+        k.foreign_progress = texts[i];
+        id = rt_kit_foreign(&k, PML_COMMIT_OVERWRITE, true, NULL);
+        if (i == 0)
+            rt_kit_must_show(&k, 0, 5); /* by a commit of our own that nobody advanced */
+        else
+            must_fail_with(PML_E_PROGRESS_GAP, rt_kit_try_plan(&p, &k, k.ctx, -1, &err), &err);
+        must_ok(pml_rt_advance(k.ctx, id, &err), &err);
+        must_fail_with(PML_E_RECREATE, rt_kit_try_write(&k, 1, "a", NULL, NULL, &err), &err);
+        rt_kit_must_show(&k, 0, 5);
+        rt_kit_write(&k, 5, "b");
+        rt_kit_must_show(&k, 0, 10);
+        rt_kit_close(&k);
+    }
+}
+
 /* 10: an external compaction changes no progress */
 static void compaction_by_others_resets_nothing(void **state)
 {
@@ -248,7 +326,8 @@ static void advance_overtaken_by_a_newer_one_resets_nothing(void **state)
         rt_kit k;
         faulty_fs f;
         pml_error err = PML_ERROR_INIT;
-        faulty_fs_init(&f, &pml_local_file_system);
+        const pml_file_system fast = rt_kit_fs();
+        faulty_fs_init(&f, &fast);
         rt_kit_create(&k, &f.fs, "", "");
         rt_kit_start(&k, NULL, manual);
         rt_kit_write(&k, 5, "a");
@@ -306,6 +385,25 @@ static void latest_plan_after_advance_ignores_a_stale_hint(void **state)
     rt_kit_close(&k);
 }
 
+/* The same for a context that began above it. */
+static void latest_plan_of_a_new_context_ignores_a_stale_hint(void **state)
+{
+    (void)state;
+    rt_kit k;
+    start(&k, "", NULL);
+    for (int i = 0; i < 3; i++) {
+        rt_kit_write(&k, 5, "a");
+        (void)rt_kit_cycle(&k, i);
+    }
+    rt_kit_stop(&k);
+    rt_kit_start(&k, NULL, manual);
+    rt_kit_write(&k, 5, "a");
+    remove_snapshot(&k, 2);
+    rt_kit_write_hint(&k, 1);
+    rt_kit_must_show(&k, 0, 20);
+    rt_kit_close(&k);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -314,14 +412,18 @@ int main(void)
         cmocka_unit_test(advance_with_a_code_no_plugin_may_return_is_a_plugin_error),
         cmocka_unit_test(advance_to_an_old_snapshot_changes_nothing),
         cmocka_unit_test(advance_to_an_old_snapshot_after_expiry_changes_nothing),
+        cmocka_unit_test(advance_of_a_new_context_to_an_old_snapshot_changes_nothing),
+        cmocka_unit_test(rollback_below_where_a_context_began_is_noticed),
         cmocka_unit_test(advance_to_no_snapshot_is_an_error),
         cmocka_unit_test(rollback_is_noticed_by_advance_and_ends_writes),
         cmocka_unit_test(truncate_of_a_partition_resets_only_its_partition_bucket),
+        cmocka_unit_test(entry_removed_or_lowered_by_others_ends_the_history),
         cmocka_unit_test(compaction_by_others_resets_nothing),
         cmocka_unit_test(advance_leaves_pinned_plans_and_streams_alone),
         cmocka_unit_test(advance_overtaken_by_a_newer_one_resets_nothing),
         cmocka_unit_test(latest_plan_does_not_go_back_with_a_stale_hint),
         cmocka_unit_test(latest_plan_after_advance_ignores_a_stale_hint),
+        cmocka_unit_test(latest_plan_of_a_new_context_ignores_a_stale_hint),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

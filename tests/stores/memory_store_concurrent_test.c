@@ -226,7 +226,7 @@ static void memory_store_views_are_whole_while_eight_threads_change_it(void **st
     static void *(*const what[])(void *) = {write_batches, write_batches, seal_and_read, advance,
                                             view,          view,          view,          view};
     pml_thread threads[sizeof what / sizeof what[0]];
-    assert_true(kit_open(&r.k, pml_memory_store_plugin(), KIT_NARROW));
+    assert_true(store_kit_open(&r.k, pml_memory_store_plugin(), KIT_NARROW));
     pthread_mutex_init(&r.write_mu, NULL);
     for (size_t i = 0; i < sizeof what / sizeof what[0]; i++)
         assert_int_equal(pml_thread__start(&threads[i], what[i], &r), 0);

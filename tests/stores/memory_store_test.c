@@ -29,7 +29,7 @@ static void memory_store_moves_arrays_and_copies_nothing_but_made_offsets(void *
     pml_rt_batch batch;
     kit_rows rows;
     pml_error err = PML_ERROR_INIT;
-    must_hold(&k, kit_open(&k, pml_memory_store_plugin(), KIT_SMALL));
+    must_hold(&k, store_kit_open(&k, pml_memory_store_plugin(), KIT_SMALL));
     kit_make_batch(&k, &array, &batch, &rows, 100, true, 0);
     const void *ids = array.children[0]->buffers[1], *texts = array.children[2]->buffers[2];
     must_ok(k.vt->write(k.store, &batch, &err), &err);
@@ -49,7 +49,7 @@ static void memory_store_view_costs_the_same_for_any_number_of_rows(void **state
     (void)state;
     kit k;
     long long cost[2];
-    must_hold(&k, kit_open(&k, pml_memory_store_plugin(), KIT_NARROW));
+    must_hold(&k, store_kit_open(&k, pml_memory_store_plugin(), KIT_NARROW));
     for (int i = 0; i < 400; i++) {
         must_hold(&k, kit_write(&k, 1, true, 0));
         if (i != 0 && i != 399)
@@ -69,7 +69,7 @@ static void memory_store_advance_without_views_needs_no_memory(void **state)
     (void)state;
     kit k;
     pml_rt_usage u;
-    must_hold(&k, kit_open(&k, pml_memory_store_plugin(), KIT_NARROW));
+    must_hold(&k, store_kit_open(&k, pml_memory_store_plugin(), KIT_NARROW));
     for (int i = 0; i < 20; i++)
         must_hold(&k, kit_write(&k, 2, true, 0) && kit_seal(&k, i));
     test_env_fail_at(k.t, 1);
@@ -86,7 +86,7 @@ static void memory_store_query_leaves_out_chunks_outside_the_visible_range(void 
     (void)state;
     kit k;
     pml_error err = PML_ERROR_INIT;
-    must_hold(&k, kit_open(&k, pml_memory_store_plugin(), KIT_NARROW));
+    must_hold(&k, store_kit_open(&k, pml_memory_store_plugin(), KIT_NARROW));
     for (int i = 0; i < 3; i++)
         must_hold(&k, kit_write(&k, 100, true, 0));
     must_hold(&k, kit_view_acquire(&k, 0));
@@ -117,7 +117,7 @@ static void memory_store_refuses_keys_old_hosts_and_calls_after_close(void **sta
     const pml_rt_store_vtbl *vt = NULL;
     const pml_rt_view_vtbl *view_vt = NULL;
     pml_error err = PML_ERROR_INIT;
-    must_hold(&k, kit_open(&k, pml_memory_store_plugin(), KIT_NARROW));
+    must_hold(&k, store_kit_open(&k, pml_memory_store_plugin(), KIT_NARROW));
     pml_rt_store_params p = {.struct_size = sizeof p,
                              .mode = PML_RT_MODE_PRIMARY_KEY,
                              .host = &k.services,

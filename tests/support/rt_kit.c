@@ -10,10 +10,31 @@
 
 #include "realtime/rt_pb.h"
 #include "storage/file_io.h"
+#include "storage/local_fs.h"
 #include "storage/numbered.h"
 #include "table/commit.h"
 
 /* ---- tables ---- */
+
+static int skip_sync(void *ctx, void *file, pml_error *err)
+{
+    (void)ctx, (void)file, (void)err;
+    return PML_OK;
+}
+
+static int skip_sync_directory(void *ctx, const char *path, pml_error *err)
+{
+    (void)ctx, (void)path, (void)err;
+    return PML_OK;
+}
+
+pml_file_system rt_kit_fs(void)
+{
+    pml_file_system fs = pml_local_file_system;
+    fs.sync = skip_sync;
+    fs.sync_directory = skip_sync_directory;
+    return fs;
+}
 
 static void kit_commit_open(rt_kit *k)
 {
@@ -27,7 +48,8 @@ void rt_kit_create(rt_kit *k, const pml_file_system *fs, const char *partition_k
     pml_error err = PML_ERROR_INIT;
     memset(k, 0, sizeof *k);
     k->offset_step = 1;
-    k->t = test_env_open(fs);
+    const pml_file_system fast = rt_kit_fs();
+    k->t = test_env_open(fs == NULL ? &fast : fs);
     (void)snprintf(k->path, sizeof k->path, "%s/t", k->t->dir);
     int n = snprintf(json, sizeof json,
                      "{\"fields\":[{\"name\":\"id\",\"type\":\"BIGINT NOT NULL\"},{\"name\":\"p\",\"type\":\"STRING\"},"
@@ -38,13 +60,14 @@ void rt_kit_create(rt_kit *k, const pml_file_system *fs, const char *partition_k
     kit_commit_open(k);
 }
 
-void rt_kit_share(rt_kit *k, const rt_kit *other)
+void rt_kit_share(rt_kit *k, rt_kit *other, const pml_file_system *fs)
 {
     pml_error err = PML_ERROR_INIT;
     memset(k, 0, sizeof *k);
     k->offset_step = 1;
-    k->t = test_env_open(NULL);
-    k->t->random_state += 0x5bd1e995; /* other uuids than the other environment draws */
+    const pml_file_system fast = rt_kit_fs();
+    k->t = test_env_open(fs == NULL ? &fast : fs);
+    k->t->random_state = test_random(other->t); /* other uuids than the other environment draws */
     memcpy(k->path, other->path, sizeof k->path);
     must_ok(pml_table_open(&k->table, k->t->env, k->path, NULL, &err), &err);
     kit_commit_open(k);
@@ -391,6 +414,20 @@ static size_t choose_files(rt_kit *k, pml_manifest_entries *live, pml_arena *are
     return n;
 }
 
+/* Writes k->foreign_progress as a file; its path, in the arena, is what the property says. */
+static void name_progress(rt_kit *k, pml_snapshot *s, pml_arena *arena)
+{
+    pml_error err = PML_ERROR_INIT;
+    char path[600];
+    pml_option *property = pml_arena__alloc(arena, sizeof *property);
+    assert_non_null(property);
+    (void)snprintf(path, sizeof path, "%s/metadata/00000000-0000-4000-8000-%012lld.offsets", k->path, (long long)s->id);
+    must_ok(pml_file__write_new(k->t->env, path, k->foreign_progress, strlen(k->foreign_progress), 0, &err), &err);
+    *property = (pml_option){"realtime.offsets", pml_arena__strdup(arena, path)};
+    s->properties = property;
+    s->n_properties = 1;
+}
+
 int64_t rt_kit_foreign(rt_kit *k, pml_commit_kind kind, bool remove, const char *partition)
 {
     pml_error err = PML_ERROR_INIT;
@@ -432,6 +469,8 @@ int64_t rt_kit_foreign(rt_kit *k, pml_commit_kind kind, bool remove, const char 
     s.delta_record_count = rows;
     s.total_record_count += rows;
     s.n_properties = 0;
+    if (k->foreign_progress != NULL)
+        name_progress(k, &s, &arena);
     pml_buf__init(&text, k->t->env, PML_SNAPSHOT_FILE_MAX);
     must_ok(pml_snapshot__write(&text, &s), &err);
     char *path = pml_path__snapshot(k->t->env, k->table->branch_root, s.id);

@@ -15,6 +15,7 @@
 #define PML_TESTS_RT_KIT_H
 
 #include <paimonlive/realtime.h>
+#include <paimonlive/sys/file_system.h>
 #include <paimonlive/sys/realtime_store.h>
 
 #include "meta/snapshot.h"
@@ -33,13 +34,17 @@ typedef struct rt_kit {
     int64_t next_id;
     bool external; /* batches get an offset column */
     int64_t next_offset, offset_step; /* of it */
+    const char *foreign_progress; /* text of the progress file of rt_kit_foreign; NULL: it has none */
     uint8_t seen[RT_KIT_ROWS_MAX];
 } rt_kit;
 
-/* partition_keys: "" or "\"p\""; options: further JSON members, e.g. "\"bucket\":\"2\",\"bucket-key\":\"id\"". */
+/* The local file system without waiting for disks: nobody pulls the plug here. */
+pml_file_system rt_kit_fs(void);
+
+/* fs NULL: that one. partition_keys: "" or "\"p\""; options: further JSON members, e.g. "\"bucket\":\"2\",\"bucket-key\":\"id\"". */
 void rt_kit_create(rt_kit *k, const pml_file_system *fs, const char *partition_keys, const char *options);
 /* A second handle on the table of another kit, in an environment of its own. */
-void rt_kit_share(rt_kit *k, const rt_kit *other);
+void rt_kit_share(rt_kit *k, rt_kit *other, const pml_file_system *fs);
 /* Opens a context (store NULL: memory; option NULL: none, else key and value) and a writer. */
 void rt_kit_start(rt_kit *k, const pml_rt_plugin *store, const char *const option[2]);
 /* Aborts the writer and closes the context. */

@@ -72,7 +72,7 @@ bool kit_store_open(kit *k, void **store, const pml_rt_store_vtbl **vt, int64_t 
     return kit_rc(k, k->plugin->store_open(k->backend, store, vt, &p, &err), &err, "store_open");
 }
 
-bool kit_open(kit *k, const pml_rt_plugin *plugin, kit_columns columns)
+bool store_kit_open(kit *k, const pml_rt_plugin *plugin, kit_columns columns)
 {
     pml_error err = PML_ERROR_INIT;
     memset(k, 0, sizeof *k);
@@ -507,7 +507,7 @@ void store_kit_run(store_kit_result *r, const pml_rt_plugin *plugin, bool slow_t
         kit k;
         if (kit_cases[i].slow && !slow_too)
             continue;
-        if (kit_open(&k, plugin, kit_cases[i].columns))
+        if (store_kit_open(&k, plugin, kit_cases[i].columns))
             (void)kit_ok(&k, kit_cases[i].run(&k), "failed without a reason");
         kit_close(&k);
         r->cases++;

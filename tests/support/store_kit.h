@@ -65,7 +65,7 @@ typedef struct kit {
 } kit;
 
 /* Both report instead of failing; the rest of the fixture stays usable. */
-bool kit_open(kit *k, const pml_rt_plugin *plugin, kit_columns columns);
+bool store_kit_open(kit *k, const pml_rt_plugin *plugin, kit_columns columns);
 /* Releases what is still open, in an allowed order, and checks that no memory is left with the host. */
 void kit_close(kit *k);
 /* Another store of the same plugin and host. */

@@ -169,7 +169,7 @@ static bool one_release_order(kit *k, const int order[LET_COUNT])
     struct ArrowArray a[2] = {{0}}, b[2] = {{0}};
     kit other;
     /* The fixture of this case is only the plugin's: each order needs a store that it may close. */
-    bool ok = kit_open(&other, k->plugin, KIT_SMALL) && kit_write(&other, 3, true, 0) &&
+    bool ok = store_kit_open(&other, k->plugin, KIT_SMALL) && kit_write(&other, 3, true, 0) &&
               kit_write(&other, 2, false, 1) && kit_seal(&other, 0) && kit_view_acquire(&other, 0) &&
               kit_query(&other, 0, &other.views[0], NULL, other.layout->n_fields, 2) &&
               kit_commit_streams(&other, 1, other.segments[0]) && first_array(&other, 0, &a[0]) &&
@@ -212,7 +212,7 @@ static bool an_array_outlives_everything(kit *k)
 {
     struct ArrowArray a = {0};
     kit other;
-    bool ok = kit_open(&other, k->plugin, KIT_SMALL) && kit_write(&other, 3, true, 0) && kit_view_acquire(&other, 0) &&
+    bool ok = store_kit_open(&other, k->plugin, KIT_SMALL) && kit_write(&other, 3, true, 0) && kit_view_acquire(&other, 0) &&
               kit_query(&other, 0, &other.views[0], NULL, other.layout->n_fields, 0) && first_array(&other, 0, &a);
     test_env *t = other.t;
     pml_env_acquire(t->env);

@@ -160,7 +160,29 @@ arrow::Status codec_set(parquet::WriterProperties::Builder *builder, const pml_b
                                          "' is not one of none, snappy, gzip, lz4, lz4_raw, zstd, brotli");
 }
 
-arrow::Result<std::shared_ptr<parquet::WriterProperties>> properties_make(Writer *w, const pml_bridge_write_options &options)
+/*
+ * Java never writes dictionaries of fixed-length columns, which are decimals of more than 18 digits, and cannot search them: its
+ * filter looks for the shortest form of the number among the padded ones, finds nothing and skips the row group.
+ */
+void dictionary_set(parquet::WriterProperties::Builder *builder, bool wanted, const parquet::schema::NodePtr &root)
+{
+    if (!wanted) {
+        builder->disable_dictionary();
+        return;
+    }
+    builder->enable_dictionary();
+    if (root == nullptr)
+        return;
+    parquet::SchemaDescriptor columns;
+    columns.Init(root);
+    for (int i = 0; i < columns.num_columns(); i++)
+        if (columns.Column(i)->physical_type() == parquet::Type::FIXED_LEN_BYTE_ARRAY)
+            builder->disable_dictionary(columns.Column(i)->path());
+}
+
+/* root: NULL as long as the schema is not made, which takes properties itself. */
+arrow::Result<std::shared_ptr<parquet::WriterProperties>> properties_make(Writer *w, const pml_bridge_write_options &options,
+                                                                          const parquet::schema::NodePtr &root)
 {
     parquet::WriterProperties::Builder builder;
     builder.memory_pool(w->pool.get());
@@ -171,10 +193,7 @@ arrow::Result<std::shared_ptr<parquet::WriterProperties>> properties_make(Writer
     builder.enable_store_decimal_as_integer();
     builder.max_row_group_length(row_group_rows_max);
     builder.set_size_statistics_level(parquet::SizeStatisticsLevel::None);
-    if (options.dictionary != 0)
-        builder.enable_dictionary();
-    else
-        builder.disable_dictionary();
+    dictionary_set(&builder, options.dictionary != 0, root);
     if (options.page_bytes > 0)
         builder.data_pagesize(options.page_bytes);
     if (options.write_batch_rows > 0)
@@ -188,8 +207,9 @@ arrow::Status writer_open(Writer *w, const struct ArrowSchema *schema, const pml
     ARROW_ASSIGN_OR_RAISE(w->schema, schema_borrow(schema));
     w->lowered = schema_lowered(w->schema);
     w->row_group_bytes = options.row_group_bytes > 0 ? options.row_group_bytes : INT64_C(128) << 20;
-    ARROW_ASSIGN_OR_RAISE(auto properties, properties_make(w, options));
+    ARROW_ASSIGN_OR_RAISE(auto properties, properties_make(w, options, nullptr));
     ARROW_ASSIGN_OR_RAISE(auto root, root_make(*w->lowered, *properties));
+    ARROW_ASSIGN_OR_RAISE(properties, properties_make(w, options, root));
     auto inner = parquet::ParquetFileWriter::Open(w->output, root, properties);
     auto contents = std::make_unique<WatchedContents>(std::move(inner), root);
     auto outer = std::make_unique<parquet::ParquetFileWriter>();

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Live writes of pml with Java at work between the commits. Java's commits drop the snapshot property that records our progress;
+what counts is the effective progress: kept over appends and compactions, begun anew by a truncate, lost by an overwrite of rows
+that were ours (unless the table says otherwise)."""
+import json
+import os
+
+import java_mixed
+import rows
+import support
+import tables
+
+ANEW = ("ok", "reset")
+
+
+class Live(java_mixed.Shared):
+    """Also knows how many rows each partition took live since its history began."""
+
+    def __init__(self, folder, pml, java, seed, partition=True, options=None, buckets=True):
+        made = {"realtime.enabled": "true", **({"bucket": "2", "bucket-key": "id"} if buckets else {}), **(options or {})}
+        schema = tables.schema(tables.FEW, [("p", "INT NOT NULL")] if partition else [], made)
+        super().__init__(folder, pml, java, schema, {"p": tables.one_of("1", "2", "3")} if partition else {}, seed)
+        self.user = ["--user", "live"]
+        self.tiered = {}
+        self.lost = ()  # partitions whose progress nobody can tell
+        pml("table", "create", self.table, tables.text(schema))
+
+    def partition_of(self, line):
+        return rows.cells_of(line).get("p", "")
+
+    def live(self, n, *args, **values):
+        before = len(self.lines)
+        self.ingest(n, "--live", *self.user, *args, **values)
+        for line in self.lines[before:]:
+            p = self.partition_of(line)
+            self.tiered[p] = self.tiered.get(p, 0) + 1
+        self.check_progress(f"live ingest, step {self.steps}")
+
+    def live_fails(self, n, *args, **values):
+        """Nothing of a refused ingest may be in the table."""
+        file = self.file(self.new_rows(n, **values))
+        done = self.pml.run("ingest", self.table, file, "--live", *self.user, *args)
+        support.equal("a live write over lost progress is refused", True, done.code != 0)
+        self.verify("a refused live write")
+
+    def check_progress(self, after):
+        lost, sums, states = self.lost, {}, {}
+        for (partition, _), o in self.pml.offsets(self.table).items():
+            states.setdefault(partition, set()).add(o["state"])
+            sums[partition] = sums.get(partition, 0) + int(o["tiered"] or 0)
+        for partition, found in states.items():
+            if partition in lost:
+                support.equal(f"states of partition {partition!r} after {after}", {"lost"}, found)
+            elif not found <= set(ANEW):
+                raise support.Wrong(f"partition {partition!r} after {after}: states {found}")
+        for partition, n in self.tiered.items():
+            if partition not in lost:
+                support.equal(f"sum of offsets of partition {partition!r} after {after}", n, sums.get(partition, 0))
+
+
+def add_cases(suite, pml, java, seed):
+    for i, partition in enumerate((False, True)):
+        kind = "partitions" if partition else "no partitions"
+        suite.case(f"live: restarts, {kind}", restarts, pml, java, seed + i, partition)
+        suite.case(f"live: Java between commits, {kind}", java_between, pml, java, seed + i, partition)
+        suite.case(f"live: Java truncates, {kind}", truncated, pml, java, seed + i, partition)
+    suite.case("live: unaware buckets", unaware, pml, java, seed)
+    for policy in ("ask", "inherit", "reset"):
+        suite.case(f"live: Java INSERT OVERWRITE, policy {policy}", overwritten, pml, java, seed, policy)
+    suite.case("live: overwrite of untouched partitions loses nothing", overwrite_elsewhere, pml, java, seed)
+    suite.case("live: Java expires the snapshot that held the progress", expired, pml, java, seed)
+    suite.case("live: Java reads the progress property", property_kept, pml, java, seed)
+    suite.case("live: Java rolls back", rolled_back, pml, java, seed)
+
+
+def restarts(folder, pml, java, seed, partition):
+    t = Live(folder, pml, java, seed, partition)
+    t.live(40, "--commit-every", 7)
+    t.live(25, "--commit-every", 10)
+    t.live(1)
+    t.load(10)  # an ordinary writer has no offsets
+    t.check_progress("pml load")
+    t.live(12)
+
+
+def java_between(folder, pml, java, seed, partition):
+    t = Live(folder, pml, java, seed, partition)
+    t.live(30, "--commit-every", 10)
+    t.java_append(10)
+    t.check_progress("Java append")
+    t.live(20)
+    t.java_compact("--full")
+    t.check_progress("Java compact")
+    t.java_append(5)
+    t.java_append(5)
+    t.check_progress("two Java appends")
+    t.live(15, "--commit-every", 5)
+    t.java_compact()
+    t.live(5)
+
+
+def truncated(folder, pml, java, seed, partition):
+    t = Live(folder, pml, java, seed, partition)
+    t.live(40, "--commit-every", 20)
+    if partition:
+        t.java_truncate("p=1", doomed=lambda cells: cells["p"] == "1")
+        t.tiered["1"] = 0
+        t.check_progress("Java truncate p=1")
+        t.live(10, p="1")
+        t.live(10)
+    t.java_append(3)
+    t.java_truncate()
+    t.tiered = {p: 0 for p in t.tiered}
+    t.check_progress("Java truncate")
+    t.java_append(3)
+    t.live(20, "--commit-every", 10)
+    t.live(5)
+
+
+def unaware(folder, pml, java, seed):
+    t = Live(folder, pml, java, seed, buckets=False)
+    t.live(30, "--commit-every", 10)
+    t.java_append(10)
+    t.java_compact("--full")
+    t.check_progress("Java compact")
+    t.live(10)
+
+
+def overwritten(folder, pml, java, seed, policy):
+    t = Live(folder, pml, java, seed, options={"realtime.foreign-overwrite": policy})
+    t.live(45, "--commit-every", 15)
+    t.java_overwrite(6, "p=2", lambda cells: cells["p"] == "2", p="2")
+    if policy == "ask":
+        t.lost = ("2",)
+        t.check_progress("INSERT OVERWRITE")
+        t.live(10, p="1")
+        t.live_fails(4, p="2")
+        return
+    if policy == "reset":
+        t.tiered["2"] = 0
+    t.check_progress("INSERT OVERWRITE")
+    t.live(20)
+
+
+def overwrite_elsewhere(folder, pml, java, seed):
+    t = Live(folder, pml, java, seed)
+    t.live(20, p="1")
+    t.java_append(5, p="9")
+    t.java_overwrite(4, "p=9", lambda cells: cells["p"] == "9", p="9")
+    t.check_progress("INSERT OVERWRITE of a partition without live rows")
+    t.live(10, p="9")
+    t.live(10, p="1")
+
+
+def expired(folder, pml, java, seed):
+    t = Live(folder, pml, java, seed)
+    t.live(20)
+    for _ in range(3):
+        t.java_append(3)
+    java("expire", t.table, "--retain", "1")
+    t.verify("Java expire")
+    lost = {o["state"] for o in pml.offsets(t.table).values()}
+    if lost - {"lost"}:
+        raise support.Wrong(f"progress after the expiry of its snapshot: {lost}")
+    t.live_fails(5)
+
+
+def property_kept(folder, pml, java, seed):
+    """Java shows our property, and the file that it names is in the table."""
+    t = Live(folder, pml, java, seed)
+    t.live(20)
+    t.java_append(3)
+    snapshots = [s["snapshot"] for s in java.inspect(t.table)["snapshots"]]
+    support.equal("snapshots with the property", [True, False], ["realtime.offsets" in s.get("properties", {}) for s in snapshots])
+    name = snapshots[0]["properties"]["realtime.offsets"]
+    with open(os.path.join(t.table, "metadata", os.path.basename(name)), encoding="utf-8") as f:
+        support.equal("sum of the file's offsets", 20, sum(o["offset"] for o in json.load(f)["offsets"]))
+
+
+def rolled_back(folder, pml, java, seed):
+    t = Live(folder, pml, java, seed)
+    t.live(10)
+    kept, tiered = list(t.lines), dict(t.tiered)
+    t.live(10)
+    java("rollback", t.table, "1")
+    t.lines, t.tiered = kept, tiered
+    t.verify("Java rollback")
+    for p in ("1", "2", "3"):
+        t.tiered.setdefault(p, 0)
+    t.check_progress("Java rollback")
+    t.live(8)

@@ -1,0 +1,40 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What pml writes, Java reads, and the other way round; scripts/check-java runs this.
+
+java_suite.py [--only TEXT] [--seed N] [--keep DIR] -- JAVA COMMAND...     PML names the command
+"""
+import argparse
+import os
+import random
+import sys
+import tempfile
+
+import java_concurrent
+import java_live
+import java_mixed
+import java_roundtrip
+import support
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default="", metavar="TEXT", help="only cases with this in their name")
+    parser.add_argument("--seed", type=int, default=int(os.environ.get("SEED", random.randrange(1 << 31))))
+    parser.add_argument("--keep", metavar="DIR", help="leave the tables in this new directory")
+    parser.add_argument("java", nargs="+", metavar="COMMAND")
+    args = parser.parse_args()
+    if not os.environ.get("PML"):
+        parser.error("PML does not name the command")
+    print(f"SEED={args.seed}", flush=True)
+    pml, java = support.Pml(os.environ["PML"]), support.Java(args.java)
+    with tempfile.TemporaryDirectory() as scratch:
+        suite = support.Suite(args.keep or scratch, args.only)
+        for area in (java_roundtrip, java_mixed, java_live, java_concurrent):
+            area.add_cases(suite, pml, java, args.seed)
+        java.close()
+        return suite.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

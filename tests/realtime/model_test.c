@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The random model (realtime-tests.md 25.7). STEPS=n in the environment sets the number of steps, SEED=n the first episode, EPISODE=n
+   runs that one only. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/rt_model.h"
+#include "support/test_env.h"
+#include "util/number.h"
+
+enum { EPISODE_STEPS = 250, STEPS = 10000, SHRINK_TRIES = 120 };
+
+static int64_t number_of(const char *name, int64_t otherwise)
+{
+    const char *text = getenv(name);
+    int64_t v;
+    return text != NULL && pml_number__int64(&v, text, strlen(text)) ? v : otherwise;
+}
+
+static void report(const rt_model_options *o, const rt_model_result *r, const char *what)
+{
+    print_error("%s: episode %llu, step %d: %s\n", what, (unsigned long long)o->seed, r->step, r->failure);
+    for (int i = 0; i < r->n_log; i++)
+        print_error("  %s\n", r->log[i]);
+}
+
+static void shrink(const rt_model_options *o, rt_model_result *r)
+{
+    bool skip[EPISODE_STEPS] = {false};
+    int left = rt_model_shrink(skip, r, o, SHRINK_TRIES);
+    print_error("shrunk to %d steps\n", left);
+    report(o, r, "shrunk");
+}
+
+static void run_steps(int64_t steps, uint64_t first, bool faults)
+{
+    long long operations = 0;
+    int64_t only = number_of("EPISODE", -1);
+    for (int64_t done = 0, i = 0; done < steps; i++) {
+        rt_model_options o = {.seed = only >= 0 ? (uint64_t)only : first + (uint64_t)i, .steps = EPISODE_STEPS, .faults = faults};
+        rt_model_result r;
+        rt_model_run(&r, &o);
+        operations += r.operations;
+        done += only >= 0 ? steps : EPISODE_STEPS;
+        if (!r.failed)
+            continue;
+        report(&o, &r, "the model");
+        shrink(&o, &r);
+        fail_msg("EPISODE=%llu repeats it", (unsigned long long)o.seed);
+    }
+    print_message("%lld steps, %lld operations\n", (long long)steps, operations);
+}
+
+static void model_of_healthy_files_agrees_with_the_library(void **state)
+{
+    (void)state;
+    run_steps(number_of("STEPS", STEPS) / 2, test_seed(), false);
+}
+
+static void model_of_failing_files_agrees_with_the_library(void **state)
+{
+    (void)state;
+    run_steps(number_of("STEPS", STEPS) / 2, test_seed() + 1000000, true);
+}
+
+/* Each mutant must be caught within 5000 steps. */
+static void must_catch(rt_mutant mutant)
+{
+    for (uint64_t i = 0; i < 5000 / EPISODE_STEPS; i++) {
+        const rt_model_options o = {.seed = test_seed() + i, .steps = EPISODE_STEPS, .mutant = mutant};
+        rt_model_result r;
+        rt_model_run(&r, &o);
+        if (r.failed) {
+            print_message("caught in episode %d: %s\n", (int)i, r.failure);
+            return;
+        }
+    }
+    fail_msg("nobody noticed");
+}
+
+static void model_notices_a_store_that_loses_rows(void **state)
+{
+    (void)state;
+    must_catch(RT_MUTANT_LOSES_ROWS);
+}
+
+static void model_notices_a_store_that_doubles_rows(void **state)
+{
+    (void)state;
+    must_catch(RT_MUTANT_DOUBLES_ROWS);
+}
+
+static void model_notices_views_that_lie_about_their_floor(void **state)
+{
+    (void)state;
+    must_catch(RT_MUTANT_LIES_ON_FLOOR);
+}
+
+static void model_notices_a_store_that_lets_go_of_uncommitted_rows(void **state)
+{
+    (void)state;
+    must_catch(RT_MUTANT_EAGER_ADVANCE);
+}
+
+static void model_notices_commits_without_progress(void **state)
+{
+    (void)state;
+    must_catch(RT_MUTANT_SKIPS_PROGRESS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(model_of_healthy_files_agrees_with_the_library),
+        cmocka_unit_test(model_of_failing_files_agrees_with_the_library),
+        cmocka_unit_test(model_notices_a_store_that_loses_rows),
+        cmocka_unit_test(model_notices_a_store_that_doubles_rows),
+        cmocka_unit_test(model_notices_views_that_lie_about_their_floor),
+        cmocka_unit_test(model_notices_a_store_that_lets_go_of_uncommitted_rows),
+        cmocka_unit_test(model_notices_commits_without_progress),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

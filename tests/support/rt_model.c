@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "support/rt_model.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "meta/path.h"
+#include "storage/file_io.h"
+#include "support/rt_model_state.h"
+
+/* ---- small things ---- */
+
+uint64_t model_random(rt_model *m)
+{
+    uint64_t z = (m->rng += 0x9E3779B97F4A7C15u);
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+}
+
+int64_t model_below(rt_model *m, int64_t n)
+{
+    return (int64_t)(model_random(m) % (uint64_t)n);
+}
+
+bool model_chance(rt_model *m, int percent)
+{
+    return model_below(m, 100) < percent;
+}
+
+void model_fail(rt_model *m, const char *format, ...)
+{
+    va_list args;
+    if (m->failed)
+        return; /* the first failure counts */
+    m->failed = true;
+    va_start(args, format);
+    (void)vsnprintf(m->out->failure, sizeof m->out->failure, format, args);
+    va_end(args);
+}
+
+void model_log(rt_model *m, const char *format, ...)
+{
+    rt_model_result *out = m->out;
+    char text[140];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (out->n_log == RT_MODEL_LOG)
+        memmove(out->log[0], out->log[1], sizeof out->log - sizeof out->log[0]);
+    else
+        out->n_log++;
+    (void)snprintf(out->log[out->n_log - 1], sizeof out->log[0], "step %d: %s", out->step, text);
+    out->operations++;
+    if (getenv("PML_TEST_LOG") != NULL)
+        (void)fprintf(stderr, "%s\n", out->log[out->n_log - 1]);
+}
+
+bool model_expect(rt_model *m, int code, int rc, const pml_error *err, const char *what)
+{
+    if (rc != code)
+        model_fail(m, "%s: %s instead of %s: %s", what, pml_error_name(rc), pml_error_name(code), err == NULL ? "" : err->message);
+    return rc == code;
+}
+
+void ids_add(rt_ids *ids, int64_t v)
+{
+    if (ids->n == ids->cap) {
+        ids->cap = ids->cap == 0 ? 16 : ids->cap * 2;
+        ids->v = realloc(ids->v, ids->cap * sizeof *ids->v);
+        assert_non_null(ids->v);
+    }
+    ids->v[ids->n++] = v;
+}
+
+void ids_copy(rt_ids *to, const rt_ids *from)
+{
+    to->n = 0;
+    for (size_t i = 0; i < from->n; i++)
+        ids_add(to, from->v[i]);
+}
+
+void ids_clear(rt_ids *ids)
+{
+    free(ids->v);
+    *ids = (rt_ids){0};
+}
+
+int64_t model_new_row(rt_model *m, int pb)
+{
+    if ((size_t)m->next_id + 2 >= m->cap_rows) {
+        m->cap_rows = m->cap_rows == 0 ? 1024 : m->cap_rows * 2;
+        m->row_pb = realloc(m->row_pb, m->cap_rows * sizeof *m->row_pb);
+        assert_non_null(m->row_pb);
+    }
+    m->row_pb[m->next_id] = pb;
+    return m->next_id++;
+}
+
+/* ---- operations of their own ---- */
+
+/* Removes the oldest snapshots, never the one that the latest progress comes from. */
+static void expire(rt_model *m)
+{
+    int64_t anchor = m->latest < 1 ? 0 : model_anchor(m, m->latest), to;
+    if (m->latest < 1 || anchor <= m->earliest)
+        return;
+    to = m->earliest + model_below(m, anchor - m->earliest + 1);
+    bool marks = false;
+    for (int pb = 0; pb < m->n_pbs; pb++)
+        marks = marks || model_effective(m, m->latest, pb).reset > 0;
+    for (int64_t i = m->earliest; i < to && !m->failed; i++) {
+        model_remove_snapshot_file(m, i);
+        m->snapshots[i].exists = false;
+    }
+    m->earliest = to;
+    sim_fs_sync_all(m->sim);
+    model_log(m, "expire up to %lld", (long long)to);
+    if (marks && !m->failed)
+        model_kill(m, false); /* old reset marks may go now, and memory of before must not outlive them */
+}
+
+static void set_hint(rt_model *m)
+{
+    char dir[64];
+    int64_t id = m->latest < 1 ? 1 : m->earliest + model_below(m, m->latest - m->earliest + 1);
+    (void)snprintf(dir, sizeof dir, "%s/snapshot", MODEL_TABLE);
+    if (m->latest < 1)
+        return;
+    (void)pml_numbered__write_hint(m->t->env, dir, "LATEST", id, NULL);
+    model_log(m, "stale hint %lld", (long long)id);
+}
+
+/* Snapshots are taken away from the end; with a live context that is told by an advance. */
+static void roll_back(rt_model *m)
+{
+    int64_t to;
+    bool live = model_chance(m, 50);
+    pml_error err = PML_ERROR_INIT;
+    if (m->latest < 2 || m->latest == m->earliest || m->unknown)
+        return;
+    to = m->latest - 1 - model_below(m, m->latest - m->earliest < 3 ? m->latest - m->earliest : 3);
+    if (model_anchor(m, to) < m->earliest)
+        return;
+    if (!live)
+        model_kill(m, false);
+    int64_t lowered = -1;
+    for (int pb = 0; pb < m->n_pbs && live; pb++) {
+        model_mark now = model_effective(m, m->latest, pb), then = model_effective(m, to, pb);
+        const live_pb *l = &m->live[pb];
+        if (l->open && l->state == LIVE_ACTIVE && l->adopted >= 0 && now.lineage == l->lineage && now.state == MARK_KNOWN &&
+            then.state == MARK_KNOWN && then.end < l->adopted)
+            lowered = pb;
+    }
+    int64_t from = m->latest;
+    for (int64_t i = from; i > to && !m->failed; i--) {
+        model_remove_snapshot_file(m, i);
+        model_drop_latest(m);
+    }
+    sim_fs_sync_all(m->sim);
+    model_log(m, "roll back from %lld to %lld%s", (long long)from, (long long)to, live ? " under a live context" : "");
+    set_hint(m);
+    if (live && model_expect(m, PML_OK, pml_rt_advance(m->ctx, to, &err), &err, "advance after a rollback")) {
+        m->advanced = -1;
+        if (lowered >= 0 && pml_rt_seal(m->writer, &err) == PML_OK)
+            model_fail(m, "a rollback that lowered pb %lld is not noticed", (long long)lowered);
+    }
+    if (!m->failed)
+        model_kill(m, false);
+    for (int pb = 0; pb < MODEL_PBS && !m->failed; pb++)
+        m->unordered[pb] = true;
+}
+
+typedef struct operation {
+    int weight;
+    void (*run)(rt_model *m);
+} operation;
+
+static void op_write(rt_model *m) { model_write(m, false); }
+static void op_huge(rt_model *m) { model_write(m, true); }
+static void op_step(rt_model *m) { model_stream_step(m, model_chance(m, 30)); }
+static void op_drop(rt_model *m)
+{
+    model_log(m, "drop a plan and a stream");
+    model_plan_drop(m, false);
+    if (model_chance(m, 30))
+        model_stream_drop(m, false);
+}
+static void op_foreign(rt_model *m)
+{
+    static const foreign_kind kinds[] = {FOREIGN_APPEND, FOREIGN_COMPACT, FOREIGN_COMPACT, FOREIGN_BATCH, FOREIGN_APPEND,
+                                         FOREIGN_DELETE_ROWS, FOREIGN_TRUNCATE, FOREIGN_COMPACT, FOREIGN_APPEND, FOREIGN_BATCH};
+    model_foreign(m, model_chance(m, 4) ? FOREIGN_OVERWRITE : kinds[model_below(m, 10)]);
+}
+static void op_advance(rt_model *m)
+{
+    int64_t id = m->latest;
+    if (model_chance(m, 30))
+        id = model_below(m, (m->latest < 1 ? 1 : m->latest) + 3) - 1;
+    model_advance(m, id);
+}
+static void op_kill(rt_model *m) { model_kill(m, model_chance(m, 50)); }
+static void op_clock(rt_model *m)
+{
+    (void)atomic_fetch_add(&m->t->wall_ms, model_below(m, 7200000) - 3600000);
+    (void)atomic_fetch_add(&m->t->mono_ns, model_below(m, 1000000000));
+    model_log(m, "clock jump");
+}
+static void op_offsets(rt_model *m)
+{
+    if (m->latest < 1)
+        return;
+    int64_t id = m->earliest + model_below(m, m->latest - m->earliest + 1);
+    if (model_anchor(m, id) >= m->earliest || model_anchor(m, m->latest) == 0)
+        model_check_offsets(m, id);
+    model_log(m, "progress of %lld", (long long)id);
+}
+static void op_read(rt_model *m)
+{
+    model_log(m, "read everything");
+    model_read_all(m, model_chance(m, 20));
+    if (!m->failed)
+        model_check_metrics(m);
+}
+
+/* What follows it: plans, a commit that must be refused if it touches the same partition-bucket, and a new life. */
+static void op_other(rt_model *m)
+{
+    int64_t before = m->latest;
+    model_other_writer(m);
+    if (m->failed || m->latest == before)
+        return;
+    model_check_offsets(m, m->latest);
+    if (!m->failed && model_chance(m, 50))
+        model_read_all(m, model_chance(m, 20));
+    if (!m->failed)
+        model_commit(m);
+    if (!m->failed)
+        model_kill(m, model_chance(m, 30));
+}
+
+static const operation operations[] = {
+    {260, op_write},     {4, op_huge},          {25, model_write_invalid}, {30, model_seal},      {40, model_prepare},
+    {55, model_commit},  {15, model_commit_again}, {10, model_abort},      {30, op_advance},      {70, model_plan_new},
+    {30, model_plan_count}, {40, model_stream_open}, {80, op_step},        {20, op_drop},         {30, op_read},
+    {14, op_foreign},    {8, expire},           {8, set_hint},             {4, roll_back},        {8, op_kill},
+    {6, model_reopen_writer}, {10, op_clock},   {20, op_offsets},
+    {5, op_other}};
+
+static void step(rt_model *m)
+{
+    int total = 0;
+    for (size_t i = 0; i < sizeof operations / sizeof operations[0]; i++)
+        total += operations[i].weight;
+    int64_t at = model_below(m, total);
+    for (size_t i = 0; i < sizeof operations / sizeof operations[0]; i++) {
+        at -= operations[i].weight;
+        if (at < 0) {
+            operations[i].run(m);
+            return;
+        }
+    }
+}
+
+/* ---- an episode ---- */
+
+static void set_up(rt_model *m)
+{
+    static const rt_shape shapes[] = {{"iv", false, -1, false, true},  {"divx", true, 2, false, true}, {"xidv", true, 3, true, true},
+                                      {"iv", false, 3, true, false},   {"div", true, -1, true, true},  {"vix", false, 2, false, false},
+                                      {"dxi", true, -1, false, false}, {"iv", false, -1, true, true}};
+    pml_error err = PML_ERROR_INIT;
+    m->rng = m->o->seed;
+    m->shape = shapes[model_below(m, sizeof shapes / sizeof shapes[0])];
+    m->n_parts = m->shape.partitioned ? RT_PARTITIONS : 1;
+    m->n_buckets = m->shape.buckets > 0 ? m->shape.buckets : 1;
+    m->n_pbs = m->n_parts * m->n_buckets;
+    m->latest = -1;
+    m->earliest = -1;
+    m->snapshots = calloc(MODEL_SNAPSHOTS, sizeof *m->snapshots);
+    assert_non_null(m->snapshots);
+    m->sim = sim_fs_new();
+    faulty_fs_init(&m->faulty, sim_fs_system(m->sim));
+    m->t = test_env_open(&m->faulty.fs);
+    m->t->random_state = m->o->seed * 77 + 1;
+    (void)model_expect(m, PML_OK, rt_table_create(&m->table, m->t->env, MODEL_TABLE, &m->shape, &err), &err, "create");
+    pml_table_release(m->table);
+    m->table = NULL;
+    sim_fs_sync_all(m->sim);
+    if (!m->failed)
+        model_open(m);
+}
+
+static void tear_down(rt_model *m)
+{
+    test_env_close(m->t);
+    faulty_fs_destroy(&m->faulty);
+    sim_fs_free(m->sim);
+    for (int i = 0; i < MODEL_SNAPSHOTS; i++)
+        for (int pb = 0; pb < MODEL_PBS; pb++)
+            ids_clear(&m->snapshots[i].disk[pb]);
+    for (int pb = 0; pb < MODEL_PBS; pb++) {
+        ids_clear(&m->live[pb].ids);
+        ids_clear(&m->live[pb].offsets);
+        ids_clear(&m->lost_ids[pb]);
+        ids_clear(&m->lost_offsets[pb]);
+    }
+    free(m->snapshots);
+    free(m->row_pb);
+}
+
+void rt_model_run(rt_model_result *out, const rt_model_options *options)
+{
+    rt_model *m = calloc(1, sizeof *m);
+    assert_non_null(m);
+    m->o = options;
+    m->out = out;
+    *out = (rt_model_result){0};
+    set_up(m);
+    for (out->step = 0; out->step < options->steps && !m->failed && !m->ended && m->latest + 8 < MODEL_SNAPSHOTS; out->step++) {
+        if (options->skip != NULL && options->skip[out->step])
+            continue;
+        m->rng = options->seed * 1000003 + (uint64_t)out->step * 7919;
+        step(m);
+        if (m->ended && !m->failed) { /* the model cannot tell what was applied: a new life knows it from the disk */
+            m->ended = false;
+            for (int pb = 0; pb < MODEL_PBS; pb++)
+                m->live[pb].open = false;
+            model_kill(m, false);
+        }
+        if (m->failed)
+            break;
+    }
+    model_finish(m);
+    out->failed = m->failed;
+    tear_down(m);
+    free(m);
+}
+
+int rt_model_shrink(bool *skip, rt_model_result *out, const rt_model_options *options, int tries)
+{
+    rt_model_options o = *options;
+    int left = 0, last = out->step + 1 < options->steps ? out->step + 1 : options->steps;
+    o.skip = skip;
+    o.steps = last;
+    for (int size = last / 2; size >= 1 && tries > 0; size /= 2)
+        for (int at = 0; at < last && tries > 0; at += size) {
+            bool was[512] = {false};
+            int n = 0;
+            for (int i = at; i < at + size && i < last && n < 512; i++, n++) {
+                was[n] = skip[i];
+                skip[i] = true;
+            }
+            rt_model_result r;
+            rt_model_run(&r, &o);
+            tries--;
+            if (r.failed)
+                *out = r;
+            for (int i = 0; i < n && !r.failed; i++)
+                skip[at + i] = was[i];
+        }
+    for (int i = 0; i < last; i++)
+        left += !skip[i];
+    return left;
+}

@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Other actors: appends, compactions and overwrites by writers that know nothing of the progress property, as Java makes them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "storage/file_io.h"
+#include "support/rt_model_state.h"
+#include "table/commit.h"
+#include "table/route.h"
+
+typedef struct foreign {
+    rt_model *m;
+    pml_arena arena;
+    pml_snapshot latest; /* when m->latest >= 1 */
+    pml_manifest_entry entries[64];
+    size_t n;
+    int64_t rows; /* added minus deleted */
+    pml_new_files files[MODEL_PBS];
+    size_t n_files;
+} foreign;
+
+static bool ok(rt_model *m, int rc, const pml_error *err)
+{
+    return model_expect(m, PML_OK, rc, err, "a foreign actor");
+}
+
+static pml_bytes partition_bytes(foreign *f, int part)
+{
+    struct ArrowArray a;
+    struct ArrowSchema s;
+    pml_bytes out = {0};
+    pml_error err = PML_ERROR_INIT;
+    const int64_t id = 0;
+    rt_rows_make(&a, &s, &f->m->shape, 1, &id, &part, NULL);
+    (void)ok(f->m, pml_route__partition_of(&out, &f->arena, f->m->table, &a, 0, 0, &err), &err);
+    a.release(&a);
+    s.release(&s);
+    return out;
+}
+
+/* Writes rows to one new file of a partition-bucket and adds it. */
+static void add_file(foreign *f, int pb, const rt_ids *ids)
+{
+    rt_model *m = f->m;
+    int part = pb / m->n_buckets;
+    int *parts = calloc(ids->n + 1, sizeof *parts);
+    pml_new_files *to = &f->files[f->n_files];
+    pml_rolling *r = NULL;
+    pml_error err = PML_ERROR_INIT;
+    struct ArrowArray a;
+    struct ArrowSchema s;
+    assert_non_null(parts);
+    for (size_t i = 0; i < ids->n; i++)
+        parts[i] = part;
+    rt_rows_make(&a, &s, &m->shape, (int64_t)ids->n, ids->v, parts, NULL);
+    free(parts);
+    s.release(&s);
+    f->n_files++;
+    if (ok(m, pml_new_files__init(to, m->t->env, partition_bytes(f, part), pb % m->n_buckets, m->shape.buckets), NULL) &&
+        ok(m, pml_rolling__new(&r, m->table, to, 0, &err), &err)) {
+        if (ok(m, pml_rolling__write(r, &a, &err), &err))
+            (void)ok(m, pml_rolling__finish(r, &err), &err);
+    } else {
+        a.release(&a);
+    }
+    pml_rolling__free(r);
+    for (size_t i = 0; i < to->n && f->n < 64; i++)
+        f->entries[f->n++] = (pml_manifest_entry){PML_ENTRY_ADD, to->partition, to->bucket, to->total_buckets, to->files[i]};
+    f->rows += (int64_t)ids->n;
+}
+
+typedef struct wanted {
+    foreign *f;
+    pml_bytes partition;
+    int32_t bucket; /* -1: all */
+} wanted;
+
+static bool is_wanted(void *arg, const pml_manifest_entry *e)
+{
+    const wanted *w = arg;
+    return e->partition.len == w->partition.len && memcmp(e->partition.ptr, w->partition.ptr, e->partition.len) == 0 &&
+           (w->bucket < 0 || e->bucket == w->bucket);
+}
+
+/* Deletes the live files of a partition, or of one of its buckets. Returns how many. */
+static size_t delete_files(foreign *f, int part, int32_t bucket)
+{
+    rt_model *m = f->m;
+    wanted w = {f, partition_bytes(f, part), bucket};
+    const pml_live_files_request request = {NULL, is_wanted, &w};
+    pml_manifest_entries live = {0};
+    pml_error err = PML_ERROR_INIT;
+    if (m->latest < 1 || !ok(m, pml_table__live_files(&live, &f->arena, m->table, &f->latest, &request, &err), &err))
+        return 0;
+    if (live.n + f->n > 60)
+        return 0; /* too many for this small actor */
+    for (size_t i = 0; i < live.n; i++) {
+        f->entries[f->n] = live.v[i];
+        f->entries[f->n++].kind = PML_ENTRY_DELETE;
+        f->rows -= live.v[i].file.row_count;
+    }
+    return live.n;
+}
+
+static void publish(foreign *f, pml_commit_kind kind, const char *operation, bool keep_property)
+{
+    rt_model *m = f->m;
+    pml_env *env = m->t->env;
+    pml_commit_files files;
+    pml_manifest_meta meta;
+    const pml_commit_decision d = {0};
+    pml_error err = PML_ERROR_INIT;
+    pml_buf text;
+    const pml_snapshot *latest = m->latest < 1 ? NULL : &f->latest;
+    int64_t id = m->latest < 1 ? 1 : m->latest + 1;
+    char *path = pml_path__snapshot(env, MODEL_TABLE, id);
+    pml_buf__init(&text, env, PML_SNAPSHOT_FILE_MAX);
+    if (ok(m, pml_commit_files__init(&files, m->table, &err), &err) &&
+        ok(m, pml_commit_files__write_manifest(&meta, &files.arena, &files, f->entries, f->n, &err), &err)) {
+        files.delta = &meta;
+        files.n_delta = 1;
+        files.delta_rows = f->rows;
+        files.delta_written = true;
+        (void)ok(m, pml_commit_files__write(&files, latest, &d, &err), &err);
+    }
+    pml_snapshot s = {.version = PML_SNAPSHOT_VERSION, .id = id, .base_manifest_list = files.base_list,
+                      .base_manifest_list_size = {true, files.base_list_size}, .delta_manifest_list = files.delta_list,
+                      .delta_manifest_list_size = {true, files.delta_list_size}, .commit_user = "somebody",
+                      .commit_identifier = INT64_MAX, .commit_kind = kind, .time_ms = pml_env__wall_ms(env),
+                      .total_record_count = f->rows + (latest == NULL ? 0 : latest->total_record_count),
+                      .delta_record_count = f->rows, .operation = operation};
+    if (keep_property && latest != NULL) {
+        s.n_properties = latest->n_properties;
+        s.properties = latest->properties;
+    }
+    (void)pml_snapshot__write(&text, &s);
+    if (!m->failed && ok(m, pml_buf__check(&text, &err), &err))
+        (void)ok(m, pml_file__publish(env, path, text.data, text.len, 0, &err), &err);
+    pml_buf__clear(&text);
+    pml_commit_files__clear(&files);
+    pml_env__free(env, path);
+}
+
+/* The same in the model; called after the files are made, before the snapshot's disk changes. */
+static model_snapshot *pushed(foreign *f, bool keep_property)
+{
+    rt_model *m = f->m;
+    int64_t before = m->latest;
+    model_snapshot *s = m->failed ? NULL : model_push_snapshot(m);
+    if (s != NULL && keep_property && before >= 1 && m->snapshots[before].has_property) {
+        s->has_property = true;
+        memcpy(s->marks, m->snapshots[before].marks, sizeof s->marks);
+    }
+    return s;
+}
+
+static void new_rows(rt_model *m, rt_ids *ids, int pb)
+{
+    int64_t n = 1 + model_below(m, 3);
+    for (int64_t i = 0; i < n; i++)
+        ids_add(ids, model_new_row(m, pb));
+    m->unordered[pb] = true;
+}
+
+static void append(foreign *f)
+{
+    rt_model *m = f->m;
+    rt_ids ids = {0};
+    int pb = (int)model_below(m, m->n_pbs);
+    bool keep = model_chance(m, 30);
+    new_rows(m, &ids, pb);
+    add_file(f, pb, &ids);
+    publish(f, PML_COMMIT_APPEND, NULL, keep);
+    model_snapshot *s = pushed(f, keep);
+    for (size_t i = 0; s != NULL && i < ids.n; i++)
+        ids_add(&s->disk[pb], ids.v[i]);
+    ids_clear(&ids);
+}
+
+static void compact(foreign *f)
+{
+    rt_model *m = f->m;
+    int pb = (int)model_below(m, m->n_pbs);
+    bool keep = model_chance(m, 50);
+    if (m->latest < 1 || m->snapshots[m->latest].disk[pb].n == 0 || delete_files(f, pb / m->n_buckets, pb % m->n_buckets) == 0)
+        return;
+    add_file(f, pb, &m->snapshots[m->latest].disk[pb]);
+    publish(f, PML_COMMIT_COMPACT, NULL, keep);
+    (void)pushed(f, keep);
+}
+
+/* Truncate of a partition, or INSERT OVERWRITE of it with a few new rows. */
+static void overwrite(foreign *f, bool with_rows)
+{
+    rt_model *m = f->m;
+    int part = (int)model_below(m, m->n_parts), pb = part * m->n_buckets + (int)model_below(m, m->n_buckets);
+    rt_ids ids = {0};
+    if (m->latest < 1 || delete_files(f, part, -1) == 0)
+        return;
+    if (with_rows) {
+        new_rows(m, &ids, pb);
+        add_file(f, pb, &ids);
+    }
+    publish(f, PML_COMMIT_OVERWRITE, NULL, false);
+    model_snapshot *s = pushed(f, false);
+    for (int b = 0; s != NULL && b < m->n_buckets; b++) {
+        s->disk[part * m->n_buckets + b].n = 0;
+        m->unordered[part * m->n_buckets + b] = true;
+    }
+    for (size_t i = 0; s != NULL && i < ids.n; i++)
+        ids_add(&s->disk[pb], ids.v[i]);
+    if (s != NULL)
+        s->fate[part] = with_rows ? FATE_UNCLEAR : FATE_EMPTIED;
+    ids_clear(&ids);
+}
+
+static void delete_rows(foreign *f)
+{
+    rt_model *m = f->m;
+    static const char *const operations[] = {"DELETE", "UPDATE", "MERGE"};
+    int pb = (int)model_below(m, m->n_pbs);
+    rt_ids left = {0};
+    if (m->latest < 1 || delete_files(f, pb / m->n_buckets, pb % m->n_buckets) == 0)
+        return;
+    const rt_ids *all = &m->snapshots[m->latest].disk[pb];
+    for (size_t i = 0; i < all->n; i++)
+        if (model_chance(m, 70))
+            ids_add(&left, all->v[i]);
+    if (left.n > 0)
+        add_file(f, pb, &left);
+    publish(f, PML_COMMIT_OVERWRITE, operations[model_below(m, 3)], false);
+    model_snapshot *s = pushed(f, false);
+    if (s != NULL)
+        ids_copy(&s->disk[pb], &left);
+    ids_clear(&left);
+}
+
+/* The library's own batch writer and commit, which carry the property on. */
+static void batch(foreign *f)
+{
+    rt_model *m = f->m;
+    int64_t ids[4], n = 1 + model_below(m, 4);
+    int parts[4];
+    int32_t buckets[4];
+    pml_error err = PML_ERROR_INIT;
+    struct ArrowArray a;
+    struct ArrowSchema schema;
+    pml_writer *w = NULL;
+    pml_messages *messages = NULL;
+    pml_commit *c = NULL;
+    pml_commit_result r = PML_COMMIT_RESULT_INIT;
+    for (int64_t i = 0; i < n; i++) {
+        ids[i] = model_new_row(m, 0);
+        parts[i] = (int)model_below(m, m->n_parts);
+    }
+    rt_rows_make(&a, &schema, &m->shape, n, ids, parts, NULL);
+    model_buckets(m, buckets, &a, 0);
+    if (ok(m, pml_writer_open(&w, m->table, &err), &err) && ok(m, pml_writer_write(w, &a, &schema, &err), &err) &&
+        ok(m, pml_writer_prepare(&messages, w, &err), &err) && ok(m, pml_commit_open(&c, m->table, "batch", &err), &err) &&
+        ok(m, pml_commit_run(&r, c, &messages, 1, PML_COMMIT_IDENTIFIER_BATCH, NULL, &err), &err)) {
+        model_snapshot *s = pushed(f, true);
+        for (int64_t i = 0; s != NULL && i < n; i++) {
+            int pb = parts[i] * m->n_buckets + buckets[i];
+            m->row_pb[ids[i]] = pb;
+            m->unordered[pb] = true;
+            ids_add(&s->disk[pb], ids[i]);
+        }
+    }
+    if (a.release != NULL)
+        a.release(&a);
+    schema.release(&schema);
+    pml_messages_free(messages);
+    pml_writer_close(w);
+    pml_commit_close(c);
+}
+
+void model_foreign(rt_model *m, foreign_kind kind)
+{
+    foreign f = {.m = m};
+    pml_error err = PML_ERROR_INIT;
+    static const char *const names[] = {"append", "compaction", "truncate", "overwrite", "row-level delete", "batch append"};
+    pml_arena__init(&f.arena, m->t->env);
+    model_log(m, "foreign %s on snapshot %lld", names[kind], (long long)m->latest);
+    if (m->latest < 1 || ok(m, pml_table__load_snapshot(&f.latest, &f.arena, m->table, m->latest, &err), &err))
+        switch (kind) {
+        case FOREIGN_APPEND: append(&f); break;
+        case FOREIGN_COMPACT: compact(&f); break;
+        case FOREIGN_TRUNCATE: overwrite(&f, false); break;
+        case FOREIGN_OVERWRITE: overwrite(&f, true); break;
+        case FOREIGN_DELETE_ROWS: delete_rows(&f); break;
+        case FOREIGN_BATCH: batch(&f); break;
+        case FOREIGN_KINDS: break;
+        }
+    for (size_t i = 0; i < f.n_files; i++)
+        pml_new_files__clear(&f.files[i]);
+    pml_arena__clear(&f.arena);
+}
+
+/* The mutant that commits rows without their progress: the latest snapshot gets the properties of the one before. */
+void model_skip_progress(rt_model *m)
+{
+    pml_arena arena;
+    pml_snapshot s, before = {0};
+    pml_buf text;
+    pml_env *env = m->t->env;
+    pml_error err = PML_ERROR_INIT;
+    char *path = pml_path__snapshot(env, MODEL_TABLE, m->latest);
+    pml_arena__init(&arena, env);
+    pml_buf__init(&text, env, PML_SNAPSHOT_FILE_MAX);
+    if (ok(m, pml_table__load_snapshot(&s, &arena, m->table, m->latest, &err), &err) &&
+        (m->latest == 1 || ok(m, pml_table__load_snapshot(&before, &arena, m->table, m->latest - 1, &err), &err))) {
+        s.n_properties = before.n_properties;
+        s.properties = before.properties;
+        (void)pml_snapshot__write(&text, &s);
+        (void)ok(m, pml_file__replace(env, path, text.data, text.len, &err), &err);
+    }
+    pml_buf__clear(&text);
+    pml_arena__clear(&arena);
+    pml_env__free(env, path);
+}
+
+/* ---- another process ---- */
+
+static int64_t still_wall(void *ctx)
+{
+    return atomic_load(&((test_env *)ctx)->wall_ms);
+}
+
+static int64_t still_mono(void *ctx)
+{
+    return atomic_load(&((test_env *)ctx)->mono_ns);
+}
+
+static void no_sleep(void *ctx, int64_t ms)
+{
+    (void)ctx, (void)ms;
+}
+
+static void no_log(void *ctx, int level, const char *component, const char *message)
+{
+    (void)ctx, (void)level, (void)component, (void)message;
+}
+
+typedef struct other {
+    pml_env *env;
+    pml_table *table;
+    pml_rt_context *ctx;
+    pml_rt_writer *writer;
+    pml_commit *commit;
+    pml_rt_prepared *prepared;
+} other;
+
+static bool other_open(rt_model *m, other *o)
+{
+    const pml_clock clock = {m->t, still_wall, still_mono, no_sleep};
+    const pml_logger logger = {NULL, no_log};
+    pml_env_options options = PML_ENV_OPTIONS_INIT;
+    pml_error err = PML_ERROR_INIT;
+    options.file_system = &m->faulty.fs;
+    options.clock = &clock;
+    options.logger = &logger;
+    return ok(m, pml_env_new(&o->env, &options, &err), &err) && ok(m, pml_table_open(&o->table, o->env, MODEL_TABLE, NULL, &err), &err) &&
+           ok(m, pml_rt_context_open(&o->ctx, o->env, NULL, &err), &err) &&
+           ok(m, pml_rt_writer_open(&o->writer, o->table, o->ctx, NULL, &err), &err) &&
+           ok(m, pml_commit_open(&o->commit, o->table, "other", &err), &err);
+}
+
+static void other_close(other *o)
+{
+    pml_rt_prepared_free(o->prepared);
+    pml_rt_writer_abort(o->writer);
+    pml_commit_close(o->commit);
+    pml_rt_context_close(o->ctx);
+    pml_table_release(o->table);
+    pml_env_release(o->env);
+}
+
+static bool other_write(rt_model *m, other *o, int pb, int64_t n, const int64_t *ids, int64_t first)
+{
+    const char *text = rt_partition_text(pb / m->n_buckets);
+    int parts[8];
+    pml_rt_pb key = PML_RT_PB_INIT;
+    pml_rt_write_options options = PML_RT_WRITE_OPTIONS_INIT;
+    pml_rt_commit_result r = PML_RT_COMMIT_RESULT_INIT;
+    pml_error err = PML_ERROR_INIT;
+    struct ArrowArray a;
+    struct ArrowSchema s;
+    size_t entries = 0;
+    for (int64_t i = 0; i < n; i++)
+        parts[i] = pb / m->n_buckets;
+    key.n_partition = m->shape.partitioned ? 1 : 0;
+    key.partition = &text;
+    key.bucket = pb % m->n_buckets;
+    options.pb = &key;
+    options.first_offset = m->shape.external ? first : -1;
+    rt_rows_make(&a, &s, &m->shape, n, ids, parts, NULL);
+    bool fine = ok(m, pml_rt_write(NULL, o->writer, &a, &s, &options, &err), &err) &&
+                ok(m, pml_rt_prepare(&o->prepared, o->writer, 1000 + m->latest, NULL, &err), &err);
+    if (fine) {
+        const pml_rt_entry *const *e = pml_rt_prepared_get(&entries, o->prepared);
+        fine = ok(m, pml_rt_commit(&r, o->commit, e, entries, 1000 + m->latest, NULL, &err), &err);
+    }
+    if (a.release != NULL)
+        a.release(&a);
+    s.release(&s);
+    return fine;
+}
+
+void model_other_writer(rt_model *m)
+{
+    other o = {0};
+    int pb = (int)model_below(m, m->n_pbs);
+    int64_t ids[4], n = 1 + model_below(m, 4);
+    model_mark marks[MODEL_PBS];
+    for (int i = 0; i < m->n_pbs; i++) {
+        marks[i] = model_effective(m, m->latest, i);
+        if (marks[i].reset > 0 && marks[i].state == MARK_KNOWN && marks[i].reset < m->earliest && i != pb)
+            marks[i] = (model_mark){0};
+    }
+    int64_t first = marks[pb].state == MARK_KNOWN ? marks[pb].end : 0;
+    if (marks[pb].state == MARK_LOST || m->unknown || (m->latest >= 1 && model_anchor(m, m->latest) < m->earliest))
+        return;
+    for (int64_t i = 0; i < n; i++)
+        ids[i] = model_new_row(m, pb);
+    m->unordered[pb] = true;
+    if (other_open(m, &o) && other_write(m, &o, pb, n, ids, first)) {
+        model_snapshot *s = model_push_snapshot(m);
+        if (s != NULL) {
+            s->has_property = true;
+            memcpy(s->marks, marks, sizeof s->marks);
+            s->marks[pb] = (model_mark){MARK_KNOWN, first + n, marks[pb].state == MARK_KNOWN ? marks[pb].lineage : ++m->nonce, true, 0};
+            for (int64_t i = 0; i < n; i++)
+                ids_add(&s->disk[pb], ids[i]);
+        }
+    }
+    other_close(&o);
+    model_log(m, "another live writer commits [%lld, %lld) of pb %d", (long long)first, (long long)(first + n), pb);
+}

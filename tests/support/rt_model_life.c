@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opening, killing, finishing; faults. */
+#include <string.h>
+
+#include "support/rt_model_state.h"
+
+/* ---- faults ---- */
+
+bool model_arm(rt_model *m)
+{
+    static const int kinds[] = {FS_OP_CREATE, FS_OP_WRITE, FS_OP_SYNC, FS_OP_PUBLISH, FS_OP_READ_AT, FS_OP_SYNC_DIRECTORY,
+                                FS_OP_OPEN_READ, FS_OP_CLOSE_WRITE, FS_OP_STAT, FS_OP_LIST};
+    if (!m->o->faults)
+        return false;
+    if (model_chance(m, 30)) {
+        test_env_fail_at(m->t, 1 + model_below(m, 300));
+        return true;
+    }
+    bool before = model_chance(m, 50);
+    bool one_kind = model_chance(m, 60);
+    faulty_fs_fail_kinds(&m->faulty, one_kind ? FS_OP(kinds[model_below(m, 10)]) : FS_OP_ALL);
+    faulty_fs_fail_at(&m->faulty, 1 + model_below(m, one_kind ? 6 : 40), before ? FAULT_BEFORE : FAULT_AFTER, PML_E_IO,
+                      before ? PML_ERRF_NO_EFFECT : 0);
+    if (model_chance(m, 30))
+        faulty_fs_fail_sticky(&m->faulty);
+    return true;
+}
+
+void model_disarm(rt_model *m)
+{
+    test_env_fail_at(m->t, 0);
+    faulty_fs_reset(&m->faulty);
+}
+
+bool model_is_fault(int rc)
+{
+    return rc == PML_E_IO || rc == PML_E_NOMEM || rc == PML_E_UNKNOWN_OUTCOME || rc == PML_E_NO_SPACE;
+}
+
+/* ---- a life ---- */
+
+static void open_writer(rt_model *m)
+{
+    pml_error err = PML_ERROR_INIT;
+    for (int pb = 0; pb < m->n_pbs; pb++)
+        m->opened[pb] = model_effective(m, m->latest, pb);
+    (void)model_expect(m, PML_OK, pml_rt_writer_open(&m->writer, m->table, m->ctx, NULL, &err), &err, "writer_open");
+}
+
+void model_open(rt_model *m)
+{
+    pml_rt_context_options o = PML_RT_CONTEXT_OPTIONS_INIT;
+    const pml_option_pair unverified = {"realtime.verify.commit", "off"};
+    pml_error err = PML_ERROR_INIT;
+    o.store = rt_model_plugin(m->o->mutant);
+    if (o.store != NULL) {
+        o.n_options = 1;
+        o.options = &unverified;
+    }
+    m->write_rows = m->rejected = 0;
+    m->advanced = -1;
+    m->unknown = false;
+    m->unknown_snapshot = -1;
+    for (int pb = 0; pb < MODEL_PBS; pb++) {
+        ids_clear(&m->live[pb].ids);
+        ids_clear(&m->live[pb].offsets);
+        m->live[pb] = (live_pb){0};
+    }
+    if (!model_expect(m, PML_OK, pml_table_open(&m->table, m->t->env, MODEL_TABLE, NULL, &err), &err, "table_open") ||
+        !model_expect(m, PML_OK, pml_rt_context_open(&m->ctx, m->t->env, &o, &err), &err, "context_open") ||
+        !model_expect(m, PML_OK, pml_commit_open(&m->commit, m->table, "model", &err), &err, "commit_open"))
+        return;
+    open_writer(m);
+}
+
+static void let_go(rt_model *m)
+{
+    model_stream_drop(m, true);
+    model_plan_drop(m, true);
+    pml_rt_prepared_free(m->prepared);
+    pml_rt_prepared_free(m->old_prepared);
+    pml_rt_writer_abort(m->writer);
+    pml_commit_close(m->commit);
+    pml_rt_context_close(m->ctx);
+    pml_table_release(m->table);
+    m->prepared = m->old_prepared = NULL;
+    m->writer = NULL;
+    m->commit = NULL;
+    m->ctx = NULL;
+    m->table = NULL;
+    m->n_entries = m->n_old_entries = 0;
+}
+
+/* Rows that a source would send again: those at and after the committed end, when that is of the same history. */
+static void note_lost_rows(rt_model *m, int pb)
+{
+    const live_pb *l = &m->live[pb];
+    model_mark e = model_effective(m, m->latest, pb);
+    ids_clear(&m->lost_ids[pb]);
+    ids_clear(&m->lost_offsets[pb]);
+    if (e.state == MARK_LOST || (e.state == MARK_KNOWN && e.lineage != l->lineage))
+        return;
+    for (size_t i = 0; l->open && i < l->offsets.n; i++)
+        if (l->offsets.v[i] >= (e.state == MARK_KNOWN ? e.end : 0)) {
+            ids_add(&m->lost_ids[pb], l->ids.v[i]);
+            ids_add(&m->lost_offsets[pb], l->offsets.v[i]);
+        }
+}
+
+void model_kill(rt_model *m, bool power_cut)
+{
+    pml_error err = PML_ERROR_INIT;
+    int64_t id = -2;
+    let_go(m);
+    if (power_cut)
+        sim_fs_crash(m->sim, model_random(m));
+    model_log(m, "%s", power_cut ? "power cut" : "kill");
+    if (!model_expect(m, PML_OK, pml_table_open(&m->table, m->t->env, MODEL_TABLE, NULL, &err), &err, "table_open after a kill") ||
+        !model_expect(m, PML_OK, pml_table_latest_snapshot(&id, m->table, &err), &err, "latest_snapshot after a kill"))
+        return;
+    pml_table_release(m->table);
+    m->table = NULL;
+    if (m->unknown && m->unknown_snapshot == m->latest && id != m->latest && id == (m->latest > 1 ? m->latest - 1 : -1))
+        model_drop_latest(m); /* nobody was told that it exists */
+    if (id != m->latest) {
+        model_fail(m, "after a kill the latest snapshot is %lld instead of %lld", (long long)id, (long long)m->latest);
+        return;
+    }
+    for (int pb = 0; pb < m->n_pbs; pb++) {
+        note_lost_rows(m, pb);
+        /* Writers of an unaware table number their files from 0, each for itself, as Java's do. */
+        m->unordered[pb] = m->unordered[pb] || m->shape.buckets < 0;
+    }
+    model_open(m);
+    if (m->failed)
+        return;
+    model_check_offsets(m, m->latest);
+    if (!m->failed)
+        model_replay(m);
+}
+
+/* Hand-over inside one context. */
+void model_reopen_writer(rt_model *m)
+{
+    pml_error err = PML_ERROR_INIT;
+    bool covered = true;
+    if (model_chance(m, 60))
+        model_prepare(m);
+    for (int pb = 0; pb < m->n_pbs; pb++)
+        covered = covered && (!m->live[pb].open || m->live[pb].prepared == m->live[pb].next);
+    int rc = pml_rt_writer_close(m->writer, &err);
+    model_log(m, "close the writer: %s", pml_error_name(rc));
+    if (!model_expect(m, covered ? PML_OK : PML_E_STATE, rc, &err, "writer_close") || rc != PML_OK)
+        return;
+    m->writer = NULL;
+    open_writer(m);
+}
+
+/* Test 96. */
+void model_check_metrics(rt_model *m)
+{
+    pml_rt_metrics got = PML_RT_METRICS_INIT;
+    pml_error err = PML_ERROR_INIT;
+    int64_t in_memory = 0, uncommitted = 0;
+    if (!model_expect(m, PML_OK, pml_rt_context_metrics(&got, m->ctx, &err), &err, "metrics"))
+        return;
+    for (int pb = 0; pb < m->n_pbs; pb++)
+        for (size_t i = 0; i < m->live[pb].offsets.n; i++) {
+            in_memory += m->live[pb].offsets.v[i] >= m->live[pb].reclaimed;
+            uncommitted += m->live[pb].offsets.v[i] >= m->live[pb].committed;
+        }
+    if (got.write_rows != m->write_rows || got.rejected_batches != m->rejected || got.uncommitted_rows != uncommitted ||
+        got.total_row_count != in_memory)
+        model_fail(m, "metrics: written %lld rejected %lld uncommitted %lld in memory %lld; the model has %lld %lld %lld %lld",
+                   (long long)got.write_rows, (long long)got.rejected_batches, (long long)got.uncommitted_rows,
+                   (long long)got.total_row_count, (long long)m->write_rows, (long long)m->rejected, (long long)uncommitted,
+                   (long long)in_memory);
+}
+
+/* ---- the end of an episode ---- */
+
+static bool is_clean(const rt_model *m)
+{
+    bool clean = !m->unknown;
+    for (int pb = 0; pb < m->n_pbs; pb++) {
+        const live_pb *l = &m->live[pb];
+        model_mark e = model_effective(m, m->latest, pb);
+        if (l->open && (l->state != LIVE_ACTIVE || e.state == MARK_LOST || (e.state == MARK_KNOWN && e.lineage != l->lineage)))
+            clean = false;
+    }
+    return clean;
+}
+
+/* Test 95: with everything committed, advanced and let go nothing is left in memory. */
+static void finish_clean(rt_model *m)
+{
+    pml_rt_metrics got = PML_RT_METRICS_INIT;
+    pml_error err = PML_ERROR_INIT;
+    for (int i = 0; i < 60 && !m->failed; i++) {
+        bool open = false;
+        for (size_t k = 0; k < m->n_entries; k++)
+            open = open || m->entries[k].state == ENTRY_OPEN;
+        if (open)
+            model_commit(m);
+        else if (i < 58)
+            model_prepare(m);
+        if (!is_clean(m))
+            return;
+        if (!open && m->n_entries == 0 && i > 1)
+            break;
+    }
+    if (m->latest >= 1 && !m->failed)
+        model_advance(m, m->latest);
+    if (m->failed || !is_clean(m) || !model_expect(m, PML_OK, pml_rt_context_metrics(&got, m->ctx, &err), &err, "metrics"))
+        return;
+    model_check_metrics(m);
+    if (!m->failed && (got.open_views != 0 || got.total_row_count != 0 || got.uncommitted_rows != 0))
+        model_fail(m, "at the end %lld views, %lld rows in memory, %lld uncommitted", (long long)got.open_views,
+                   (long long)got.total_row_count, (long long)got.uncommitted_rows);
+    if (!m->failed && model_expect(m, PML_OK, pml_rt_writer_close(m->writer, &err), &err, "writer_close at the end"))
+        m->writer = NULL;
+}
+
+/* Somebody's expiry takes the last snapshot that recorded progress: everything is lost, nothing is taken for new. */
+static void lose_everything(rt_model *m)
+{
+    pml_rt_offsets *offsets = NULL;
+    pml_error err = PML_ERROR_INIT;
+    int64_t anchor = m->latest < 1 ? 0 : model_anchor(m, m->latest);
+    for (int i = 0; i < 5 && anchor >= 1 && anchor == m->latest && !m->failed; i++) {
+        model_foreign(m, FOREIGN_APPEND);
+        anchor = model_anchor(m, m->latest);
+    }
+    if (m->failed || anchor < 1 || anchor == m->latest)
+        return;
+    for (int64_t i = m->earliest; i < m->latest && !m->failed; i++)
+        model_remove_snapshot_file(m, i);
+    m->earliest = m->latest;
+    model_log(m, "expire the anchor");
+    let_go(m);
+    if (!m->failed)
+        model_open(m);
+    if (m->failed || !model_expect(m, PML_OK, pml_rt_offsets_load(&offsets, m->table, -1, &err), &err, "offsets_load"))
+        return;
+    if (pml_rt_offsets_all_lost(offsets) != 1 || pml_rt_offsets_count(offsets) != 0)
+        model_fail(m, "the anchor is gone, and %zu partition-buckets are recorded", pml_rt_offsets_count(offsets));
+    pml_rt_offsets_free(offsets);
+    for (int pb = 0; pb < m->n_pbs; pb++)
+        m->opened[pb].state = MARK_LOST;
+    if (!m->failed)
+        model_write(m, false);
+    if (!m->failed)
+        model_read_all(m, false);
+}
+
+void model_finish(rt_model *m)
+{
+    for (int i = 0; i < MODEL_STREAMS * 4 && !m->failed; i++)
+        model_stream_step(m, true);
+    if (!m->failed) {
+        model_stream_drop(m, true);
+        model_plan_drop(m, true);
+    }
+    for (int pb = 0; pb < MODEL_PBS; pb++)
+        m->lost_ids[pb].n = 0;
+    if (!m->failed && !is_clean(m))
+        model_kill(m, false);
+    if (!m->failed && !m->ended)
+        finish_clean(m);
+    if (!m->failed) {
+        model_check_offsets(m, m->latest);
+        model_read_all(m, true);
+    }
+    if (!m->failed && model_chance(m, 30))
+        lose_everything(m);
+    let_go(m);
+}

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Plans, streams, counts: what they must show (tests 89 to 93), and whether they do. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/rt_model_state.h"
+
+enum { MAY_GAP = 1, MAY_LOSE = 2 };
+
+/* ---- what must be seen ---- */
+
+/* The memory rows of a partition-bucket that a plan on this snapshot shows; errors as bits in *errors. */
+static void memory_rows_of(rt_model *m, int64_t snapshot, int pb, rt_ids *to, int *errors)
+{
+    const live_pb *l = &m->live[pb];
+    int64_t floor = l->reclaimed > l->base ? l->reclaimed : l->base, from;
+    bool any = false;
+    for (size_t i = 0; l->open && i < l->offsets.n; i++)
+        any = any || l->offsets.v[i] >= floor;
+    if (!any || l->state == LIVE_RESET)
+        return;
+    model_mark e = model_effective(m, snapshot, pb);
+    from = e.state == MARK_KNOWN ? e.end : 0;
+    if (l->state == LIVE_LOST || e.state == MARK_LOST) {
+        *errors |= MAY_LOSE;
+        return;
+    }
+    if (e.state == MARK_KNOWN && e.lineage != l->lineage)
+        return; /* memory of a dead history */
+    if (e.state == MARK_ABSENT && snapshot >= 1 && l->ever_committed && snapshot >= m->advanced)
+        return;
+    if (floor > from) {
+        *errors |= MAY_GAP;
+        return;
+    }
+    for (size_t i = 0; i < l->offsets.n; i++)
+        if (l->offsets.v[i] >= from)
+            ids_add(to, l->ids.v[i]);
+}
+
+static void rows_of_plan(rt_model *m, int64_t snapshot, bool memory, int64_t at_least, rt_ids *to, int64_t *in_memory, int *errors)
+{
+    rt_ids all = {0};
+    *errors = 0;
+    *in_memory = 0;
+    for (int pb = 0; pb < m->n_pbs; pb++) {
+        for (size_t i = 0; snapshot >= 1 && i < m->snapshots[snapshot].disk[pb].n; i++)
+            ids_add(&all, m->snapshots[snapshot].disk[pb].v[i]);
+        size_t before = all.n;
+        if (memory)
+            memory_rows_of(m, snapshot, pb, &all, errors);
+        *in_memory += (int64_t)(all.n - before);
+    }
+    for (size_t i = 0; i < all.n; i++)
+        if (all.v[i] >= at_least)
+            ids_add(to, all.v[i]);
+    ids_clear(&all);
+}
+
+/* Every expected row once, and no other; with a limit that many of them. */
+static void compare(rt_model *m, const rt_ids *got, const rt_ids *expected, int64_t limit, const char *what)
+{
+    int8_t *seen = calloc((size_t)m->next_id + 1, 1);
+    size_t want = limit >= 0 && (size_t)limit < expected->n ? (size_t)limit : expected->n;
+    assert_non_null(seen);
+    for (size_t i = 0; i < expected->n; i++)
+        seen[expected->v[i]] = 1;
+    for (size_t i = 0; i < got->n && !m->failed; i++) {
+        int64_t id = got->v[i];
+        if (id < 0 || id >= m->next_id || seen[id] == 0)
+            model_fail(m, "%s: row %lld (pb %d) must not appear", what, (long long)id, id >= 0 && id < m->next_id ? m->row_pb[id] : -1);
+        else if (seen[id]++ == 2)
+            model_fail(m, "%s: row %lld (pb %d) appears twice", what, (long long)id, m->row_pb[id]);
+    }
+    for (size_t i = 0; i < expected->n && limit < 0 && !m->failed; i++)
+        if (seen[expected->v[i]] != 2)
+            model_fail(m, "%s: row %lld (pb %d) is missing", what, (long long)expected->v[i], m->row_pb[expected->v[i]]);
+    if (!m->failed && got->n != want)
+        model_fail(m, "%s: %zu rows instead of %zu", what, got->n, want);
+    free(seen);
+}
+
+/* ---- streams ---- */
+
+/* Takes one batch. Returns false at the end or after a failure; *broken: by an armed fault, the stream is of no use any more. */
+static bool take_batch(rt_model *m, struct ArrowArrayStream *stream, const char *columns, rt_ids *got, bool *broken)
+{
+    bool armed = model_chance(m, 5) && model_arm(m);
+    int64_t *ids, n;
+    int *parts;
+    char wrong[160];
+    pml_error err = PML_ERROR_INIT;
+    int rc = rt_rows_next(stream, columns, &ids, &parts, &n, wrong, &err);
+    model_disarm(m);
+    *broken = armed && model_is_fault(rc);
+    if (*broken || !model_expect(m, PML_OK, rc, &err, "get_next"))
+        return false;
+    if (wrong[0] != '\0')
+        model_fail(m, "%s", wrong);
+    for (int64_t i = 0; i < n && !m->failed; i++) {
+        ids_add(got, ids[i]);
+        if (parts[i] >= 0 && ids[i] >= 0 && ids[i] < m->next_id && m->row_pb[ids[i]] / m->n_buckets != parts[i])
+            model_fail(m, "row %lld is read in partition %d, it belongs to pb %d", (long long)ids[i], parts[i], m->row_pb[ids[i]]);
+    }
+    free(ids);
+    free(parts);
+    return n >= 0 && !m->failed;
+}
+
+/* Inside a partition-bucket rows come in the order in which they were written. */
+static void check_order(rt_model *m, const rt_ids *got)
+{
+    int64_t last[MODEL_PBS];
+    for (int i = 0; i < MODEL_PBS; i++)
+        last[i] = -1;
+    for (size_t i = 0; i < got->n && !m->failed; i++) {
+        int pb = m->row_pb[got->v[i]];
+        if (got->v[i] < last[pb] && !m->unordered[pb])
+            model_fail(m, "row %lld comes after row %lld of pb %d", (long long)got->v[i], (long long)last[pb], pb);
+        last[pb] = got->v[i];
+    }
+}
+
+static void stream_end(model_stream *s)
+{
+    if (s->stream.release != NULL)
+        s->stream.release(&s->stream);
+    ids_clear(&s->expected);
+    ids_clear(&s->got);
+    *s = (model_stream){0};
+}
+
+static model_plan *some_plan(rt_model *m)
+{
+    for (int i = 0, at = (int)model_below(m, MODEL_PLANS); i < MODEL_PLANS; i++)
+        if (m->plans[(at + i) % MODEL_PLANS].plan != NULL)
+            return &m->plans[(at + i) % MODEL_PLANS];
+    return NULL;
+}
+
+/* False: by an armed fault, or the model has failed. */
+static bool open_stream(rt_model *m, struct ArrowArrayStream *out, model_plan *p, int64_t split)
+{
+    pml_read_options o = PML_READ_OPTIONS_INIT;
+    pml_error err = PML_ERROR_INIT;
+    o.batch_rows = model_chance(m, 50) ? 0 : 1 + model_below(m, 5);
+    o.split = split;
+    bool armed = model_chance(m, 10) && model_arm(m);
+    int rc = pml_read_open(out, p->plan, &o, &err);
+    model_disarm(m);
+    if (armed && model_is_fault(rc))
+        return false;
+    return model_expect(m, PML_OK, rc, &err, "read_open");
+}
+
+void model_stream_open(rt_model *m)
+{
+    model_plan *p = some_plan(m);
+    model_stream *s = NULL;
+    for (int i = 0; i < MODEL_STREAMS; i++)
+        if (m->streams[i].stream.release == NULL)
+            s = &m->streams[i];
+    if (p == NULL || s == NULL)
+        return;
+    if (!open_stream(m, &s->stream, p, -1))
+        return;
+    ids_copy(&s->expected, &p->expected);
+    memcpy(s->columns, p->columns, sizeof s->columns);
+    s->limit = p->limit;
+    model_log(m, "open a stream of %zu rows", p->expected.n);
+}
+
+void model_stream_step(rt_model *m, bool to_end)
+{
+    int at = (int)model_below(m, MODEL_STREAMS), batches = to_end ? 1 << 20 : 1 + (int)model_below(m, 3);
+    model_stream *s = &m->streams[at];
+    bool more = true, broken = false;
+    if (s->stream.release == NULL)
+        return;
+    for (int i = 0; i < batches && more; i++)
+        more = take_batch(m, &s->stream, s->columns, &s->got, &broken);
+    model_log(m, "read a stream: %zu of %zu rows%s", s->got.n, s->expected.n, broken ? ", then a fault" : "");
+    if (more || m->failed)
+        return;
+    if (broken) {
+        stream_end(s);
+        return;
+    }
+    compare(m, &s->got, &s->expected, s->limit, "a stream");
+    check_order(m, &s->got);
+    stream_end(s);
+}
+
+void model_stream_drop(rt_model *m, bool all)
+{
+    int at = (int)model_below(m, MODEL_STREAMS);
+    for (int i = 0; i < MODEL_STREAMS; i++)
+        if (all || i == at)
+            stream_end(&m->streams[i]);
+}
+
+/* Reads a plan whole, by one stream or split by split. */
+static void read_plan(rt_model *m, model_plan *p, bool by_split, const char *what)
+{
+    struct ArrowArrayStream stream = {0};
+    rt_ids got = {0};
+    int64_t n = by_split ? (int64_t)pml_plan_split_count(p->plan) : 1;
+    bool broken = false;
+    for (int64_t i = 0; i < n && !m->failed && !broken; i++) {
+        if (!open_stream(m, &stream, p, by_split ? i : -1)) {
+            broken = true;
+            break;
+        }
+        while (!m->failed && take_batch(m, &stream, p->columns, &got, &broken)) {
+        }
+        if (stream.release != NULL)
+            stream.release(&stream);
+    }
+    if (!m->failed && !broken && !(by_split && p->limit >= 0))
+        compare(m, &got, &p->expected, p->limit, what);
+    if (!m->failed)
+        check_order(m, &got);
+    ids_clear(&got);
+}
+
+/* ---- plans ---- */
+
+static void plan_end(model_plan *p)
+{
+    pml_plan_free(p->plan);
+    ids_clear(&p->expected);
+    *p = (model_plan){0};
+}
+
+typedef struct wish {
+    int64_t snapshot, at_least, limit;
+    const char *columns; /* NULL: all */
+    bool memory, fault;
+} wish;
+
+static int set_predicate(rt_model *m, pml_scan *scan, int64_t at_least, pml_error *err)
+{
+    char text[32];
+    pml_predicate *p = NULL;
+    (void)snprintf(text, sizeof text, "%lld", (long long)at_least);
+    const pml_literal literal = {text, strlen(text)};
+    int rc = pml_predicate_leaf(&p, m->table, "i", PML_OP_GE, &literal, 1, err);
+    if (rc == PML_OK)
+        rc = pml_scan_set_predicate(scan, p, err);
+    pml_predicate_free(p);
+    return rc;
+}
+
+static int make_scan(rt_model *m, pml_scan **scan, const wish *w, pml_error *err)
+{
+    const char *names[8];
+    char letters[8][2];
+    size_t n = w->columns == NULL ? 0 : strlen(w->columns);
+    int rc = pml_scan_new(scan, m->table, err);
+    for (size_t i = 0; i < n; i++) {
+        letters[i][0] = w->columns[i];
+        letters[i][1] = '\0';
+        names[i] = letters[i];
+    }
+    if (rc == PML_OK && n > 0)
+        rc = pml_scan_set_columns(*scan, names, n, err);
+    if (rc == PML_OK && w->at_least > 0)
+        rc = set_predicate(m, *scan, w->at_least, err);
+    if (rc == PML_OK && w->limit >= 0)
+        rc = pml_scan_set_limit(*scan, w->limit, err);
+    if (rc == PML_OK && w->snapshot >= 1)
+        rc = pml_scan_set_snapshot(*scan, w->snapshot, err);
+    if (rc == PML_OK && w->memory)
+        rc = pml_scan_set_realtime(*scan, m->ctx, err);
+    return rc;
+}
+
+static void check_splits(rt_model *m, const model_plan *p, int64_t in_memory)
+{
+    int64_t rows = 0;
+    for (size_t i = 0; i < pml_plan_split_count(p->plan); i++) {
+        pml_split_info s = PML_SPLIT_INFO_INIT;
+        if (model_expect(m, PML_OK, pml_plan_split_get(&s, p->plan, i, NULL), NULL, "split_get"))
+            rows += s.rows_in_memory;
+    }
+    if (rows != in_memory)
+        model_fail(m, "the splits name %lld rows in memory instead of %lld", (long long)rows, (long long)in_memory);
+}
+
+/* Plans, and looks whether the plan is what the model expects. The slot is empty afterwards when there is no plan. */
+static void plan(rt_model *m, model_plan *p, const wish *w)
+{
+    pml_scan *scan = NULL;
+    pml_error err = PML_ERROR_INIT;
+    int64_t snapshot = w->snapshot >= 1 ? w->snapshot : m->latest, in_memory;
+    int errors, rc;
+    *p = (model_plan){.snapshot = snapshot, .limit = w->limit};
+    memcpy(p->columns, w->columns == NULL ? m->shape.columns : w->columns,
+           strlen(w->columns == NULL ? m->shape.columns : w->columns) + 1);
+    rows_of_plan(m, snapshot, w->memory, w->at_least, &p->expected, &in_memory, &errors);
+    if (model_expect(m, PML_OK, make_scan(m, &scan, w, &err), &err, "scan")) {
+        bool armed = w->fault && model_arm(m);
+        rc = pml_scan_plan(&p->plan, scan, &err);
+        model_disarm(m);
+        bool fine = rc == PML_OK ? errors == 0
+                    : (errors & MAY_GAP) != 0 && rc == PML_E_PROGRESS_GAP ? true
+                    : (errors & MAY_LOSE) != 0 && rc == PML_E_PROGRESS_LOST;
+        if (!fine && !(armed && rc != PML_OK && model_is_fault(rc)))
+            model_fail(m, "plan of snapshot %lld (latest %lld): %s, %s expected: %s", (long long)snapshot, (long long)m->latest,
+                       pml_error_name(rc), errors == 0 ? "PML_OK" : (errors & MAY_GAP) != 0 ? "a gap" : "lost progress", err.message);
+        else if (rc == PML_OK && pml_plan_snapshot_id(p->plan) != snapshot)
+            model_fail(m, "the plan has snapshot %lld instead of %lld", (long long)pml_plan_snapshot_id(p->plan), (long long)snapshot);
+        else if (rc == PML_OK && w->limit < 0 && w->at_least <= 0)
+            check_splits(m, p, in_memory);
+    }
+    pml_scan_free(scan);
+    if (p->plan == NULL || m->failed)
+        plan_end(p);
+}
+
+void model_plan_new(rt_model *m)
+{
+    static const char *const columns[] = {NULL, "i", "vi", NULL};
+    model_plan *slot = &m->plans[model_below(m, MODEL_PLANS)];
+    wish w = {.snapshot = -1, .at_least = -1, .limit = -1, .memory = model_chance(m, 90), .fault = model_chance(m, 15)};
+    w.columns = columns[model_below(m, 4)];
+    if (w.columns != NULL && strchr(w.columns, 'v') != NULL && strchr(m->shape.columns, 'v') == NULL)
+        w.columns = "i";
+    if (m->latest >= 1 && model_chance(m, 25))
+        w.snapshot = m->earliest + model_below(m, m->latest - m->earliest + 1);
+    if (w.snapshot >= 1 && model_anchor(m, w.snapshot) < m->earliest)
+        w.snapshot = -1; /* its progress expired: lost or not, depending on what is cached */
+    if (model_chance(m, 15))
+        w.at_least = model_below(m, m->next_id + 1);
+    if (model_chance(m, 10))
+        w.limit = model_below(m, 12);
+    plan_end(slot);
+    plan(m, slot, &w);
+    model_log(m, "plan snapshot %lld (%s): %zu rows%s", (long long)w.snapshot, w.memory ? "memory" : "disk", slot->expected.n,
+              slot->plan == NULL ? ", refused" : "");
+    if (slot->plan != NULL && model_chance(m, 50))
+        read_plan(m, slot, model_chance(m, 30), "a plan");
+}
+
+void model_plan_count(rt_model *m)
+{
+    model_plan *p = some_plan(m);
+    pml_error err = PML_ERROR_INIT;
+    int64_t rows = -1;
+    if (p == NULL)
+        return;
+    int64_t want = p->limit >= 0 && p->limit < (int64_t)p->expected.n ? p->limit : (int64_t)p->expected.n;
+    model_log(m, "count %lld rows", (long long)want);
+    if (model_expect(m, PML_OK, pml_plan_count(&rows, p->plan, &err), &err, "plan_count") && rows != want)
+        model_fail(m, "a plan of %lld rows counts %lld", (long long)want, (long long)rows);
+}
+
+void model_plan_drop(rt_model *m, bool all)
+{
+    int at = (int)model_below(m, MODEL_PLANS);
+    for (int i = 0; i < MODEL_PLANS; i++)
+        if (all || i == at)
+            plan_end(&m->plans[i]);
+}
+
+void model_read_all(rt_model *m, bool without_memory)
+{
+    const wish w = {.snapshot = -1, .at_least = -1, .limit = -1, .memory = !without_memory};
+    model_plan p;
+    plan(m, &p, &w);
+    if (p.plan != NULL)
+        read_plan(m, &p, false, without_memory ? "the table" : "the table with memory");
+    plan_end(&p);
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of the model share. */
+#ifndef PML_TESTS_RT_MODEL_STATE_H
+#define PML_TESTS_RT_MODEL_STATE_H
+
+#include "support/faulty_fs.h"
+#include "support/rt_model.h"
+#include "support/rt_rows.h"
+#include "support/sim_fs.h"
+#include "table/table.h"
+
+enum {
+    MODEL_PBS = 9,
+    MODEL_SNAPSHOTS = 600,
+    MODEL_PLANS = 5,
+    MODEL_STREAMS = 4,
+    MODEL_ENTRIES = MODEL_PBS
+};
+
+#define MODEL_TABLE "/t"
+
+typedef struct rt_ids {
+    int64_t *v;
+    size_t n, cap;
+} rt_ids;
+
+typedef enum mark_state { MARK_ABSENT, MARK_KNOWN, MARK_LOST } mark_state;
+
+/* What a snapshot says of one partition-bucket. */
+typedef struct model_mark {
+    mark_state state;
+    int64_t end;
+    uint64_t lineage;
+    bool theirs;   /* another live writer moved it last */
+    int64_t reset; /* id of the snapshot that reset it, 0: none. The next commit drops the mark once that one has expired */
+} model_mark;
+
+typedef enum part_fate { FATE_NONE, FATE_EMPTIED, FATE_UNCLEAR } part_fate;
+
+typedef struct model_snapshot {
+    bool exists, has_property;
+    part_fate fate[RT_PARTITIONS]; /* of an OVERWRITE without the property */
+    uint64_t nonce;
+    model_mark marks[MODEL_PBS]; /* when has_property */
+    rt_ids disk[MODEL_PBS];
+} model_snapshot;
+
+typedef enum live_state { LIVE_ACTIVE, LIVE_RESET, LIVE_LOST } live_state;
+
+/* A partition-bucket of the running life. Rows: all accepted in this life, by offset. */
+typedef struct live_pb {
+    bool open, ever_committed;
+    live_state state;
+    int64_t base, next, prepared, reclaimed, adopted, committed;
+    uint64_t lineage;
+    rt_ids ids, offsets;
+} live_pb;
+
+typedef enum entry_state { ENTRY_OPEN, ENTRY_DONE, ENTRY_ABORTED } entry_state;
+
+typedef struct model_entry {
+    int pb;
+    int64_t begin, end, identifier;
+    entry_state state;
+    const pml_rt_entry *e;
+} model_entry;
+
+typedef struct model_plan {
+    pml_plan *plan;
+    int64_t snapshot;
+    rt_ids expected;
+    char columns[8];
+    int64_t limit;
+} model_plan;
+
+typedef struct model_stream {
+    struct ArrowArrayStream stream;
+    rt_ids expected, got;
+    char columns[8];
+    int64_t limit;
+} model_stream;
+
+typedef struct rt_model {
+    const rt_model_options *o;
+    rt_model_result *out;
+    uint64_t rng;
+    rt_shape shape;
+    int n_parts, n_buckets, n_pbs;
+    sim_fs *sim;
+    faulty_fs faulty;
+    test_env *t;
+    bool failed, ended;
+    uint64_t nonce;
+    /* all rows ever sent */
+    int64_t next_id;
+    int *row_pb;
+    size_t cap_rows;
+    bool unordered[MODEL_PBS];
+    /* the disk: snapshots 1 to n */
+    model_snapshot *snapshots;
+    int64_t latest; /* -1 */
+    int64_t earliest;
+    /* the life */
+    pml_table *table;
+    pml_rt_context *ctx;
+    pml_rt_writer *writer;
+    pml_commit *commit;
+    model_mark opened[MODEL_PBS]; /* progress when the writer opened */
+    live_pb live[MODEL_PBS];
+    int64_t identifier, advanced;
+    pml_rt_prepared *prepared, *old_prepared;
+    model_entry entries[MODEL_ENTRIES], old_entries[MODEL_ENTRIES];
+    size_t n_entries, n_old_entries;
+    bool unknown;            /* a commit of the entries has an unknown outcome */
+    bool unknown_selected[MODEL_ENTRIES];
+    int64_t unknown_snapshot; /* the snapshot it made all the same, -1 */
+    int64_t write_rows, rejected; /* counters of the context */
+    rt_ids lost_ids[MODEL_PBS], lost_offsets[MODEL_PBS]; /* to be replayed */
+    model_plan plans[MODEL_PLANS];
+    model_stream streams[MODEL_STREAMS];
+} rt_model;
+
+/* ---- rt_model.c ---- */
+uint64_t model_random(rt_model *m);
+int64_t model_below(rt_model *m, int64_t n); /* 0 .. n - 1 */
+bool model_chance(rt_model *m, int percent);
+void model_fail(rt_model *m, const char *format, ...) PML_PRINTF(2, 3);
+void model_log(rt_model *m, const char *format, ...) PML_PRINTF(2, 3);
+/* Fails the model unless rc is the code. */
+bool model_expect(rt_model *m, int code, int rc, const pml_error *err, const char *what);
+void ids_add(rt_ids *ids, int64_t v);
+void ids_copy(rt_ids *to, const rt_ids *from);
+void ids_clear(rt_ids *ids);
+int64_t model_new_row(rt_model *m, int pb);
+/* Buckets of the rows of a batch that has `first` columns before those of the table. */
+void model_buckets(rt_model *m, int32_t *buckets, const struct ArrowArray *batch, int first);
+
+/* ---- rt_model_disk.c: what snapshots say ---- */
+model_mark model_effective(const rt_model *m, int64_t snapshot, int pb);
+/* The newest snapshot not after this one that has the property; 0: none. */
+int64_t model_anchor(const rt_model *m, int64_t snapshot);
+/* A new snapshot like the latest, without property. */
+model_snapshot *model_push_snapshot(rt_model *m);
+void model_drop_latest(rt_model *m);
+void model_check_offsets(rt_model *m, int64_t snapshot);
+/* The file of a snapshot. */
+void model_remove_snapshot_file(rt_model *m, int64_t id);
+
+/* ---- rt_model_foreign.c: other actors on the table ---- */
+typedef enum foreign_kind {
+    FOREIGN_APPEND,
+    FOREIGN_COMPACT,
+    FOREIGN_TRUNCATE,
+    FOREIGN_OVERWRITE,
+    FOREIGN_DELETE_ROWS,
+    FOREIGN_BATCH,
+    FOREIGN_KINDS
+} foreign_kind;
+void model_foreign(rt_model *m, foreign_kind kind);
+void model_skip_progress(rt_model *m);
+/* Another process writes and commits live rows to one partition-bucket (test 81); afterwards this life has to end. */
+void model_other_writer(rt_model *m);
+
+/* ---- rt_model_read.c ---- */
+void model_plan_new(rt_model *m);
+void model_plan_count(rt_model *m);
+void model_plan_drop(rt_model *m, bool all);
+void model_stream_open(rt_model *m);
+void model_stream_step(rt_model *m, bool to_end);
+void model_stream_drop(rt_model *m, bool all);
+/* The latest rows by a fresh plan; without_memory: as any reader sees them. */
+void model_read_all(rt_model *m, bool without_memory);
+
+/* ---- rt_model_write.c ---- */
+void model_write(rt_model *m, bool huge);
+void model_write_invalid(rt_model *m);
+void model_replay(rt_model *m);
+void model_seal(rt_model *m);
+void model_prepare(rt_model *m);
+
+/* ---- rt_model_commit.c ---- */
+void model_commit(rt_model *m);
+void model_commit_again(rt_model *m);
+void model_abort(rt_model *m);
+void model_advance(rt_model *m, int64_t id);
+/* What advance does to the model. */
+void model_advanced(rt_model *m, int64_t id);
+void model_forget_entries(rt_model *m);
+
+/* ---- rt_model_life.c ---- */
+void model_open(rt_model *m);
+void model_kill(rt_model *m, bool power_cut);
+void model_reopen_writer(rt_model *m);
+void model_check_metrics(rt_model *m);
+void model_finish(rt_model *m);
+/* Arms a fault for the next call; false: none. */
+bool model_arm(rt_model *m);
+void model_disarm(rt_model *m);
+/* Whether the code may come from an armed fault. */
+bool model_is_fault(int rc);
+
+#endif
