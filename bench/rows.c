@@ -37,17 +37,16 @@ static void release(struct ArrowArray *a)
     a->release = NULL;
 }
 
-/* Buffers of the given sizes, zeroed; 0: none. */
+/* Buffers of the given sizes, zeroed. */
 static struct ArrowArray *column_new(int64_t n, const size_t *sizes, int64_t n_buffers)
 {
     struct ArrowArray *a = calloc(1, sizeof *a);
     const void **buffers = calloc(COLUMN_BUFFERS_MAX, sizeof *buffers);
     bool ok = a != NULL && buffers != NULL;
-    for (int64_t i = 0; ok && i < n_buffers; i++)
-        if (sizes[i] > 0) {
-            buffers[i] = calloc(1, sizes[i]);
-            ok = buffers[i] != NULL;
-        }
+    for (int64_t i = 0; ok && i < n_buffers; i++) {
+        buffers[i] = calloc(1, sizes[i]);
+        ok = buffers[i] != NULL;
+    }
     if (ok) {
         *a = (struct ArrowArray){.length = n, .n_buffers = n_buffers, .buffers = buffers, .release = release};
         return a;
@@ -64,9 +63,15 @@ static bool null_at(int64_t row, int column)
     return mix(row, column + 100) % EVERY_NULL == 0;
 }
 
-static void fill_valid(struct ArrowArray *a, int64_t first, int column)
+/* The bits of what is not null; a column without nulls has none. */
+static void fill_valid(struct ArrowArray *a, int64_t first, int column, bool nulls)
 {
     uint8_t *bits = (uint8_t *)a->buffers[0];
+    if (!nulls) {
+        free(bits);
+        a->buffers[0] = NULL;
+        return;
+    }
     for (int64_t i = 0; i < a->length; i++)
         if (null_at(first + i, column))
             a->null_count++;
@@ -76,7 +81,7 @@ static void fill_valid(struct ArrowArray *a, int64_t first, int column)
 
 static struct ArrowArray *fixed_column(int64_t first, int64_t n, int column, size_t width, bool nulls)
 {
-    const size_t sizes[] = {nulls ? (size_t)n / 8 + 1 : 0, (size_t)n * width + 8};
+    const size_t sizes[] = {(size_t)n / 8 + 1, (size_t)n * width + 8};
     struct ArrowArray *a = column_new(n, sizes, 2);
     if (a == NULL)
         return NULL;
@@ -91,25 +96,27 @@ static struct ArrowArray *fixed_column(int64_t first, int64_t n, int column, siz
                                           : (const void *)&time;
         memcpy(to + (size_t)i * width, value, width);
     }
-    if (nulls)
-        fill_valid(a, first, column);
+    fill_valid(a, first, column, nulls);
     return a;
 }
 
 static struct ArrowArray *flag_column(int64_t first, int64_t n, int column)
 {
-    const size_t sizes[] = {0, (size_t)n / 8 + 1};
+    const size_t sizes[] = {(size_t)n / 8 + 1, (size_t)n / 8 + 1};
     struct ArrowArray *a = column_new(n, sizes, 2);
-    for (int64_t i = 0; a != NULL && i < n; i++)
+    if (a == NULL)
+        return NULL;
+    for (int64_t i = 0; i < n; i++)
         if (mix(first + i, column) & 1)
             ((uint8_t *)a->buffers[1])[i / 8] |= (uint8_t)(1u << (i % 8));
+    fill_valid(a, first, column, false);
     return a;
 }
 
 /* s8: 10,000 values; s16: random; s32: a shared frame around random digits. */
 static struct ArrowArray *text_column(int64_t first, int64_t n, int column, int32_t width)
 {
-    const size_t sizes[] = {column == 5 ? (size_t)n / 8 + 1 : 0, ((size_t)n + 1) * 4, (size_t)n * (size_t)width + 1};
+    const size_t sizes[] = {(size_t)n / 8 + 1, ((size_t)n + 1) * 4, (size_t)n * (size_t)width + 1};
     struct ArrowArray *a = column_new(n, sizes, 3);
     if (a == NULL)
         return NULL;
@@ -127,8 +134,7 @@ static struct ArrowArray *text_column(int64_t first, int64_t n, int column, int3
         memcpy(text + ends[i], one, null ? 0 : (size_t)width);
         ends[i + 1] = ends[i] + (null ? 0 : width);
     }
-    if (column == 5)
-        fill_valid(a, first, column);
+    fill_valid(a, first, column, column == 5);
     return a;
 }
 

@@ -163,7 +163,10 @@ PML_API int pml_rt_commit(pml_rt_commit_result *out, pml_commit *commit, const p
                           int64_t identifier, const int64_t *watermark, pml_error *err);
 /* Gives entries up: deletes their files, their rows stay in memory for the next prepare. PML_E_CONFLICT for committed ones. */
 PML_API int pml_rt_progress_abort(pml_commit *commit, const pml_rt_entry *const *entries, size_t n, pml_error *err);
-/* Lets go of memory below the progress of a committed snapshot. Idempotent; pinned plans and streams are not touched. */
+/* Lets go of memory below the progress of a committed snapshot. Idempotent; pinned plans and streams are not touched. An id older
+   than what the context knows does nothing, unless the newer snapshots are gone: then the table was rolled back. A plugin's error
+   is returned after all other stores were told; call again. PML_E_INVAL, PML_E_NOT_FOUND, PML_E_RECREATE, PML_E_BUSY (other
+   advances came first a hundred times). */
 PML_API int pml_rt_advance(pml_rt_context *context, int64_t snapshot_id, pml_error *err);
 
 /* ---- recovery ---- */

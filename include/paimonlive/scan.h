@@ -104,7 +104,7 @@ enum { PML_VALIDATE_DEFAULT = 0, PML_VALIDATE_BASIC = 1, PML_VALIDATE_FULL = 2 }
 #define PML_READ_OPTIONS_INIT {sizeof(pml_read_options), 0, -1, 0, 0}
 
 /* Batches of the plan as struct arrays in the plan's columns. Returns owned (release the stream). A read error comes out of
-   get_next as an errno value with get_last_error text; pml_stream_error gives the full error. */
+   get_next as an errno value with get_last_error text; pml_stream_error gives the full error. A stream that failed stays failed. */
 PML_API int pml_read_open(struct ArrowArrayStream *out, pml_plan *plan, const pml_read_options *options, pml_error *err);
 /* Copies the error of the last failed call on one of our streams into err and returns its code; PML_E_INVAL for a stream that is
    not ours. */

@@ -8,7 +8,10 @@
 #include "realtime/rt_context.h"
 #include "realtime/rt_stream_check.h"
 
-enum { OVERTAKEN_MAX = 100 }; /* each time another advance succeeded */
+enum {
+    OVERTAKEN_MAX = 100, /* each time another advance succeeded */
+    ALREADY = -1         /* nothing to adopt */
+};
 
 typedef struct notice {
     rt_pb *pb;
@@ -65,16 +68,17 @@ static int64_t newest_of(const known_ids *known)
     return known->advanced > known->opened ? known->advanced : known->opened;
 }
 
-/* An id below the last one: a late call for an old snapshot is nothing, unless the newer ones have vanished, which is a rollback.
-   The last one alone may be gone by expiry. */
-static int is_old(bool *out, pml_rt_context *c, const known_ids *known, int64_t snapshot_id, pml_error *err)
+/* The snapshot to adopt. An id below the last one: a late call for an old snapshot is nothing, unless the newer ones have vanished,
+   which is a rollback. The last one alone may be gone by expiry. */
+static int choose(int64_t *id, pml_rt_context *c, const known_ids *known, int64_t snapshot_id, pml_error *err)
 {
     int64_t latest;
-    *out = false;
+    *id = snapshot_id;
     if (snapshot_id >= newest_of(known))
         return PML_OK;
     PML_RETURN_IF(pml_table__latest_snapshot(&latest, c->table, true, err));
-    *out = latest >= newest_of(known);
+    if (latest >= newest_of(known)) /* not below the last advance: some PBs began at newer progress, so all go there */
+        *id = snapshot_id >= known->advanced ? latest : ALREADY;
     return PML_OK;
 }
 
@@ -131,6 +135,7 @@ static void reclaim_segments(rt_pb *pb, int64_t end)
     pml_mutex__unlock(&pb->prepare_mu);
     for (size_t i = 0; gone != NULL && i < n; i++) {
         (void)atomic_fetch_add(&pb->ctx->reclaimed_rows, gone[i].note.rows);
+        pml_rt__assert_store_call();
         pb->vt->segment_release(gone[i].handle);
         pml_rt_note__clear(&gone[i].note, env);
     }
@@ -142,6 +147,7 @@ static int tell(rt_pb *pb, int64_t end, int64_t snapshot_id, pml_error *err)
     int rc = PML_OK;
     pml_mutex__lock(&pb->advance_mu);
     if (pb->reclaimed_end < end) {
+        pml_rt__assert_store_call();
         rc = pb->vt->advance(pb->store, end, snapshot_id, err);
         if (rc != PML_OK)
             rc = pml_rt_stream__plugin_code(rc, err, "advance", pb->name);
@@ -174,7 +180,7 @@ static int advance(bool *again, pml_rt_context *c, const known_ids *known, const
     PML_RETURN_IF(pml_rt_pb__list(&pbs, &n, c, err));
     notice *notices = pml_env__calloc(c->env, n, sizeof *notices);
     rc = notices == NULL ? pml_error__no_memory(err) : adopt(notices, again, pbs, n, c, known, eff, err);
-    if (rc == PML_OK && !*again)
+    if (notices != NULL && rc == PML_OK && !*again)
         rc = tell_all(notices, n, eff->snapshot_id, err);
     pml_env__free(c->env, notices);
     pml_rt_pb__release_list(c->env, pbs, n);
@@ -187,17 +193,17 @@ static int attempt(bool *again, pml_rt_context *c, int64_t snapshot_id, pml_erro
     pml_arena arena;
     pml_snapshot s;
     pml_effective *eff = NULL;
-    bool old = false;
+    int64_t id;
     int rc;
     *again = false;
     pml_arena__init(&arena, c->env);
     pml_mutex__lock(&c->progress_mu);
     const known_ids known = {c->advanced_id, c->opened_id};
     pml_mutex__unlock(&c->progress_mu);
-    PML_TRY(is_old(&old, c, &known, snapshot_id, err));
-    if (old)
+    PML_TRY(choose(&id, c, &known, snapshot_id, err));
+    if (id == ALREADY)
         goto out;
-    PML_TRY(pml_table__load_snapshot(&s, &arena, c->table, snapshot_id, err));
+    PML_TRY(pml_table__load_snapshot(&s, &arena, c->table, id, err));
     PML_TRY(pml_rt_context__effective(&eff, c, &s, err));
     PML_TRY(advance(again, c, &known, eff, err));
     if (!*again)

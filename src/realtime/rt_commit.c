@@ -76,8 +76,9 @@ static int check_covered(rt_commit *k, const pml_rt_entry *e, const pml_progress
     int64_t identifier = p->commit_identifier.v;
     if (user == NULL || !p->commit_identifier.present) { /* another implementation wrote the file */
         pml_snapshot s;
-        bool found;
-        PML_RETURN_IF(pml_commit__find_user(&found, &s, base->arena, k->commit->table, base->latest->id, k->commit->user, err));
+        bool found = false;
+        if (base->latest != NULL)
+            PML_RETURN_IF(pml_commit__find_user(&found, &s, base->arena, k->commit->table, base->latest->id, k->commit->user, err));
         user = found ? k->commit->user : NULL;
         identifier = found ? s.commit_identifier : -1;
     }

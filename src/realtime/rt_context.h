@@ -29,6 +29,12 @@ enum {
     RT_RANK_NO_PLUGIN = RT_RANK_PROGRESS
 };
 
+/* Before each call of a store (I17): in debug builds aborts when a lock is held that no store may be called under. */
+static inline void pml_rt__assert_store_call(void)
+{
+    pml_thread__assert_below(RT_RANK_NO_PLUGIN);
+}
+
 enum { RT_PBS_MAX = 1000000, RT_RANGES_MAX = 1 << 20 };
 
 typedef enum rt_pb_state { RT_PB_ACTIVE = 0, RT_PB_FAILED, RT_PB_RESET_REQUIRED, RT_PB_LOST } rt_pb_state;

@@ -106,7 +106,7 @@ static int take_table_columns(flush *f, struct ArrowArray *out, struct ArrowArra
     size_t n = f->pb->ctx->table->schema->n_fields;
     struct ArrowArray *columns = pml_env__calloc(f->env, n, sizeof *columns);
     int rc = columns == NULL ? pml_error__no_memory(err) : PML_OK;
-    for (size_t i = 0; rc == PML_OK && i < n; i++) {
+    for (size_t i = 0; columns != NULL && i < n; i++) {
         struct ArrowArray *child = batch->children[f->columns[1 + i]];
         columns[i] = *child;
         child->release = NULL;
@@ -167,6 +167,7 @@ static int flush_segment(flush *f, const rt_segment *s, pml_error *err)
         if (f->exact == NULL)
             return pml_error__no_memory(err);
     }
+    pml_rt__assert_store_call();
     rc = f->pb->vt->commit_streams(f->pb->store, &streams, s->handle, err);
     if (rc != PML_OK) {
         rc = pml_rt_stream__plugin_code(rc, err, "commit_streams", f->pb->name);
@@ -197,7 +198,7 @@ static int claim(rt_segment **v, size_t *n, rt_pb *pb, pml_error *err)
     *v = pml_env__calloc(pb->ctx->env, pb->n_queue, sizeof **v);
     if (*v == NULL)
         rc = pml_error__no_memory(err);
-    for (size_t i = 0; rc == PML_OK && i < pb->n_queue; i++)
+    for (size_t i = 0; *v != NULL && i < pb->n_queue; i++)
         if (pb->queue[i].state == RT_SEGMENT_SEALED) {
             pb->queue[i].state = RT_SEGMENT_FLUSHING;
             (*v)[(*n)++] = pb->queue[i];
@@ -216,7 +217,7 @@ int pml_rt_pb__flush(rt_flush_result *out, bool *anything, rt_pb *pb, pml_error 
     *out = (rt_flush_result){0};
     *anything = false;
     PML_TRY(claim(&segments, &n, pb, err));
-    if (n == 0)
+    if (segments == NULL || n == 0)
         goto out;
     out->cover = (pml_rt_range){segments[0].cover.begin, segments[n - 1].cover.end};
     out->n_segments = n;

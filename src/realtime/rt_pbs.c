@@ -19,6 +19,7 @@ void pml_rt_pb__release(rt_pb *pb)
     if (pb == NULL || atomic_fetch_sub_explicit(&pb->refs, 1, memory_order_acq_rel) != 1)
         return;
     pml_env *env = pb->ctx->env;
+    pml_rt__assert_store_call();
     for (size_t i = 0; i < pb->n_queue; i++) {
         if (pb->queue[i].handle != NULL)
             pb->vt->segment_release(pb->queue[i].handle);
@@ -124,6 +125,7 @@ static int store_open(rt_pb *pb, int64_t committed_end, pml_error *err)
         .flags = c->options.rt_offset_external ? 0 : 2u,
     };
     memcpy(p.lineage, pb->lineage.bytes, sizeof p.lineage);
+    pml_rt__assert_store_call();
     rc = c->plugin->store_open(c->backend, &pb->store, &pb->vt, &p, err);
     if (rc != PML_OK) {
         pb->store = NULL;

@@ -20,6 +20,7 @@ void pml_rt_pins__acquire(rt_pins *p)
 static void part_clear(rt_part *part)
 {
     if (part->view != NULL) {
+        pml_rt__assert_store_call();
         part->vt->release(part->view);
         (void)atomic_fetch_sub(&part->pb->ctx->open_views, 1);
     }
@@ -45,6 +46,7 @@ void pml_rt_pins__release(void *pins)
 static int view_acquire(rt_part *part, rt_pb *pb, pml_error *err)
 {
     part->info = (pml_rt_view_info){.struct_size = sizeof part->info};
+    pml_rt__assert_store_call();
     int rc = pb->vt->acquire_view(pb->store, &part->view, &part->vt, err);
     if (rc != PML_OK) {
         part->view = NULL;

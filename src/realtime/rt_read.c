@@ -78,7 +78,7 @@ static int cut(memory_reader *r, struct ArrowArray *out, struct ArrowArray *batc
     size_t skip = r->with_offsets ? 1 : 0, n = r->n_fields - skip;
     struct ArrowArray *columns = pml_env__calloc(r->env, n, sizeof *columns);
     int rc = columns == NULL ? pml_error__no_memory(err) : PML_OK;
-    for (size_t i = 0; rc == PML_OK && i < n; i++) {
+    for (size_t i = 0; columns != NULL && i < n; i++) {
         struct ArrowArray *child = batch->children[r->columns[skip + i]];
         columns[i] = *child;
         child->release = NULL;
@@ -149,6 +149,7 @@ static int query(memory_reader *r, const pml_memory_read *request, pml_error *er
                             .batch_rows = request->batch_rows,
                             .limit = -1};
     r->streams.struct_size = sizeof r->streams;
+    pml_rt__assert_store_call();
     rc = r->part->vt->query_streams(r->part->view, &r->streams, &q, err);
     if (rc != PML_OK)
         rc = pml_rt_stream__plugin_code(rc, err, "query_streams", r->part->pb->name);

@@ -25,6 +25,7 @@ static int seal_locked(rt_pb *pb, pml_error *err)
     void *handle = NULL;
     if (pb->building.rows == 0)
         return PML_OK;
+    pml_rt__assert_store_call();
     int rc = pb->vt->seal(pb->store, &handle, err);
     if (rc != PML_OK)
         return pml_rt_pb__store_failed(pb, rc, err, "seal");

@@ -222,6 +222,7 @@ static int write_locked(slice_offsets *o, write_call *k, rt_pb *pb, struct Arrow
                       .last_sequence = -1,
                       .bytes = o->bytes};
     pml_error own = PML_ERROR_INIT; /* the caller may not want the error, but its flags decide */
+    pml_rt__assert_store_call();
     rc = pb->vt->write(pb->store, &b, &own);
     if (rc != PML_OK) {
         rc = pml_rt_pb__store_failed(pb, rc, &own, "write");

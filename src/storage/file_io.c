@@ -215,7 +215,7 @@ int pml_file__write_new(pml_env *env, const char *path, const void *bytes, size_
     return rc;
 }
 
-/* "<dir>/.<name>.<uuid>.tmp" */
+/* "<dir>/.<name>.<uuid>.pml.tmp" */
 static int temporary_path(char **out, pml_env *env, const char *path, pml_error *err)
 {
     char uuid[37];
@@ -223,7 +223,7 @@ static int temporary_path(char **out, pml_env *env, const char *path, pml_error 
     int dir_len = slash == NULL ? 0 : (int)(slash + 1 - path);
     *out = NULL;
     PML_RETURN_IF(pml_env__uuid(env, uuid, err));
-    *out = pml_env__format(env, "%.*s.%s.%s.tmp", dir_len, path, path + dir_len, uuid);
+    *out = pml_env__format(env, "%.*s.%s.%s" PML_FILE_OWN_TEMPORARY, dir_len, path, path + dir_len, uuid);
     return *out == NULL ? pml_error__no_memory(err) : PML_OK;
 }
 

@@ -37,8 +37,13 @@ int pml_file__write_new(pml_env *env, const char *path, const void *bytes, size_
      PML_E_EXISTS                           the name is taken, certainly not by this call
      any other code with PML_ERRF_NO_EFFECT certainly not published
      PML_E_UNKNOWN_OUTCOME                  the name may exist now or may vanish by a power cut: look, delete nothing
-   A temporary file ".<name>.<uuid>.tmp" may be left in the directory by a crash or an unknown outcome. */
+   A temporary file ".<name>.<uuid>.pml.tmp" may be left in the directory by a crash or an unknown outcome. */
 int pml_file__publish(pml_env *env, const char *path, const void *bytes, size_t n, uint32_t flags, pml_error *err);
+#define PML_FILE_OWN_TEMPORARY ".pml.tmp" /* how our temporary names end: they are published without replacing */
+
+/* After a publish: waits until no other writer, which may replace the name, can still be about to (rivals.c). What is read back
+   afterwards stays. Gives up after about two seconds; without a listing it returns at once. */
+void pml_file__await_rivals(pml_env *env, const char *path);
 
 /* Puts the content in place of the file, whether it exists or not. Readers see old or new. Not durable: for hints. */
 int pml_file__replace(pml_env *env, const char *path, const void *bytes, size_t n, pml_error *err);

@@ -155,7 +155,8 @@ static publish_outcome publish_bytes(pml_commit_files *f, const char *path, cons
     bool ours;
     int rc = pml_file__publish(f->env, path, text->data, text->len, 0, own);
     if (rc == PML_OK) {
-        /* A Java writer on the same local disk tests for the name and then renames over it: read back what is there. */
+        /* A Java writer on the same local disk tests for the name and then renames over it: read back what stays there. */
+        pml_file__await_rivals(f->env, path);
         rc = look(&ours, f, id, own);
         return rc != PML_OK ? resolve_unknown(f, path, id, true) : ours ? OURS : REPLACED;
     }

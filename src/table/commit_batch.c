@@ -83,8 +83,8 @@ static int refuse_known_files(batch_commit *b, const pml_commit_base *base, pml_
         for (size_t j = 0; j < b->files[i]->n; j++)
             if (pml_map__has(&known, b->files[i]->files[j].name, strlen(b->files[i]->files[j].name))) {
                 rc = pml_error__at(err, PML_E_CONFLICT, PML_PLACE_DATA_FILE, b->files[i]->files[j].name,
-                                   "%s is part of %s already: these messages were committed before", b->files[i]->files[j].name,
-                                   b->commit->table->path);
+                                   "%s is part of %s already: these messages were committed before",
+                                   b->files[i]->files[j].name, b->commit->table->path);
                 goto out;
             }
 out:
@@ -94,7 +94,8 @@ out:
 
 /* The caller's properties, and the real-time progress of the snapshot before: a commit that brings no real-time rows carries it
    on (realtime.md 7.3), or every reader would have to walk back for it. */
-static int carry_progress(pml_commit_decision *d, const pml_commit_options *o, const pml_commit_base *base, pml_error *err)
+static int carry_progress(pml_commit_decision *d, const pml_commit_options *o, const pml_commit_base *base,
+                          pml_error *err)
 {
     static const char key[] = "realtime.offsets";
     const char *progress = base->latest == NULL ? NULL : pml_snapshot__property(base->latest, key);
@@ -120,7 +121,8 @@ static int batch_decide(void *arg, pml_commit_decision *d, const pml_commit_base
     bool found = false;
     d->identifier = b->identifier;
     if ((o->flags & PML_COMMIT_CHECK) != 0 && base->latest != NULL) {
-        PML_RETURN_IF(pml_commit__find_user(&found, &s, base->arena, b->commit->table, base->latest->id, b->commit->user, err));
+        PML_RETURN_IF(
+            pml_commit__find_user(&found, &s, base->arena, b->commit->table, base->latest->id, b->commit->user, err));
         if (found && s.commit_identifier >= b->identifier) {
             d->nothing = true;
             d->result_id = s.id;
@@ -140,13 +142,30 @@ static int batch_decide(void *arg, pml_commit_decision *d, const pml_commit_base
     return carry_progress(d, o, base, err);
 }
 
+/* The same messages twice in one call would add every file twice. */
+static int refuse_repeated(pml_env *env, pml_messages *const *messages, size_t n, pml_error *err)
+{
+    pml_map seen;
+    int rc = PML_OK;
+    pml_map__init(&seen, env);
+    for (size_t i = 0; rc == PML_OK && i < n; i++) {
+        if (pml_map__has(&seen, &messages[i], sizeof messages[i]))
+            rc = pml_error__set(err, PML_E_INVAL, "messages %zu of the commit are given twice", i);
+        else if (pml_map__put(&seen, &messages[i], sizeof messages[i], &seen, NULL) != PML_OK)
+            rc = pml_error__no_memory(err);
+    }
+    pml_map__clear(&seen, NULL);
+    return rc;
+}
+
 static int collect_files(batch_commit *b, pml_messages *const *messages, size_t n, pml_error *err)
 {
     size_t total = 0;
+    PML_RETURN_IF(refuse_repeated(b->commit->env, messages, n, err));
     for (size_t i = 0; i < n; i++) {
         if (strcmp(messages[i]->table->path, b->commit->table->path) != 0)
-            return pml_error__set(err, PML_E_INVAL, "messages of %s cannot be committed to %s", messages[i]->table->path,
-                                  b->commit->table->path);
+            return pml_error__set(err, PML_E_INVAL, "messages of %s cannot be committed to %s",
+                                  messages[i]->table->path, b->commit->table->path);
         total += messages[i]->n;
     }
     b->files = pml_env__calloc(b->commit->env, total, sizeof *b->files);
@@ -165,9 +184,10 @@ int pml_commit_run(pml_commit_result *out, pml_commit *c, pml_messages *const *m
     batch_commit b = {.commit = c, .identifier = identifier, .options = options == NULL ? &defaults : options};
     int rc;
     if (b.options->struct_size != sizeof defaults || out->struct_size != sizeof *out)
-        return pml_error__set(err, PML_E_INVAL, "struct_size of commit options or result is not what this library knows");
-    const pml_commit_request request = {.arg = &b, .decide = batch_decide, .watermark = b.options->watermark,
-                                        .kind = PML_COMMIT_APPEND};
+        return pml_error__set(err, PML_E_INVAL,
+                              "struct_size of commit options or result is not what this library knows");
+    const pml_commit_request request = {
+        .arg = &b, .decide = batch_decide, .watermark = b.options->watermark, .kind = PML_COMMIT_APPEND};
     PML_TRY(collect_files(&b, messages, n, err));
     PML_TRY(pml_commit__execute(out, c, &request, err));
 out:

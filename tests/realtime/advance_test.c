@@ -139,6 +139,23 @@ static void advance_of_a_new_context_to_an_old_snapshot_changes_nothing(void **s
     rt_kit_close(&k);
 }
 
+/* A partition-bucket that began at a newer snapshot meanwhile does not keep the memory of the others. */
+static void advance_to_our_commit_lets_go_although_a_newer_snapshot_is_known(void **state)
+{
+    (void)state;
+    rt_kit k;
+    pml_error err = PML_ERROR_INIT;
+    start(&k, "\"p\"", NULL);
+    rt_kit_write(&k, 5, "a");
+    int64_t id = rt_kit_cycle(&k, 1);
+    (void)rt_kit_append(&k, 5, "c");
+    rt_kit_write(&k, 5, "b");
+    must_ok(pml_rt_advance(k.ctx, id, &err), &err);
+    assert_int_equal(rt_kit_metrics(&k).total_row_count, 5);
+    rt_kit_must_show(&k, 0, 15);
+    rt_kit_close(&k);
+}
+
 /* But a rollback below it is one. */
 static void rollback_below_where_a_context_began_is_noticed(void **state)
 {
@@ -413,6 +430,7 @@ int main(void)
         cmocka_unit_test(advance_to_an_old_snapshot_changes_nothing),
         cmocka_unit_test(advance_to_an_old_snapshot_after_expiry_changes_nothing),
         cmocka_unit_test(advance_of_a_new_context_to_an_old_snapshot_changes_nothing),
+        cmocka_unit_test(advance_to_our_commit_lets_go_although_a_newer_snapshot_is_known),
         cmocka_unit_test(rollback_below_where_a_context_began_is_noticed),
         cmocka_unit_test(advance_to_no_snapshot_is_an_error),
         cmocka_unit_test(rollback_is_noticed_by_advance_and_ends_writes),

@@ -169,12 +169,57 @@ static void commit_that_loses_races_rebases_files_and_progress(void **state)
     faulty_fs_destroy(&f);
 }
 
+static void truncate_by_another(void *arg, int kind, const char *path)
+{
+    (void)kind, (void)path;
+    (void)rt_kit_foreign(arg, PML_COMMIT_OVERWRITE, true, NULL);
+}
+
+/* The base of the second attempt ended the history that the entries belong to. */
+static void commit_that_loses_to_a_truncate_publishes_nothing(void **state)
+{
+    (void)state;
+    rt_kit k, other;
+    faulty_fs f;
+    pml_error err = PML_ERROR_INIT;
+    pml_rt_commit_result r;
+    const pml_file_system fast = rt_kit_fs();
+    faulty_fs_init(&f, &fast);
+    rt_kit_create(&k, &f.fs, "", "");
+    rt_kit_start(&k, NULL, NULL);
+    rt_kit_share(&other, &k, NULL);
+    k.next_id = 100;
+    rt_kit_write(&k, 5, "a");
+    (void)rt_kit_cycle(&k, 1);
+    rt_kit_write(&k, 5, "a");
+    pml_rt_prepared *p = rt_kit_prepare(&k, 2);
+    /* The first publication is the progress file's; what others do before it is in the base already. */
+    for (int at = 1; at <= 2; at++) {
+        int64_t offsets = rt_kit_files(&k, ".offsets");
+        faulty_fs_call_at(&f, at, FS_OP(FS_OP_PUBLISH), truncate_by_another, &other);
+        must_fail_with(PML_E_CONFLICT, rt_kit_try_commit(&k, &r, p, &err), &err);
+        faulty_fs_reset(&f);
+        assert_int_equal(rt_kit_files(&k, ".offsets"), offsets); /* what the lost attempt wrote is gone */
+    }
+    rt_kit_must_store(&k, 0, 0);
+    rt_kit_must_show(&k, 0, 0);
+    size_t n;
+    const pml_rt_entry *const *e = pml_rt_prepared_get(&n, p);
+    must_ok(pml_rt_progress_abort(k.commit, e, n, &err), &err); /* these rows were in no snapshot */
+    assert_int_equal(rt_kit_files(&k, ".parquet"), 1);
+    pml_rt_prepared_free(p);
+    rt_kit_close(&other);
+    rt_kit_close(&k);
+    faulty_fs_destroy(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(commit_of_unknown_outcome_is_committed_again_and_never_aborted),
         cmocka_unit_test(commit_with_any_failing_file_operation_can_be_repeated),
         cmocka_unit_test(prepare_with_any_failing_file_operation_leaves_no_file),
+        cmocka_unit_test(commit_that_loses_to_a_truncate_publishes_nothing),
         cmocka_unit_test(commit_that_loses_races_rebases_files_and_progress),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -145,6 +145,36 @@ static void committing_again_as_another_user_is_refused(void **state)
     rt_kit_close(&k);
 }
 
+/* 9.5 c: the newest progress file was written by another implementation, which keeps no users; the snapshots tell. */
+static void committing_again_onto_progress_without_users_asks_the_snapshots(void **state)
+{
+    (void)state;
+    rt_kit k;
+    pml_error err = PML_ERROR_INIT;
+    pml_rt_commit_result r;
+    pml_commit *other;
+    prepared_list l = {.n = 0};
+    start(&k, "");
+    rt_kit_write(&k, 3, "a");
+    pml_rt_prepared *p = rt_kit_prepare(&k, 5);
+    add(&l, p);
+    (void)rt_kit_commit(&k, p);
+    k.foreign_progress = "{\"version\":1,\"offsets\":[{\"partition\":{},\"bucket\":0,\"offset\":3}]}";
+    (void)rt_kit_foreign(&k, PML_COMMIT_APPEND, false, NULL);
+    must_ok(rt_kit_try_commit(&k, &r, p, &err), &err);
+    assert_int_equal(r.already_committed, 1);
+    assert_int_equal(r.snapshot_id, 1);
+    must_ok(pml_commit_open(&other, k.table, "other", &err), &err);
+    must_fail_with(PML_E_CONFLICT, commit_list(&r, other, &l, &err), &err);
+    pml_commit_close(other);
+    rt_kit_write(&k, 3, "a"); /* and it goes on, with our lineage again */
+    (void)rt_kit_cycle(&k, 6);
+    rt_kit_must_store(&k, 0, 6);
+    assert_int_equal(rt_kit_end(&k, -1, NULL, 0), 6);
+    pml_rt_prepared_free(p);
+    rt_kit_close(&k);
+}
+
 /* 9.5 e: a late prepare with a lower identifier does not lower the user's identifier */
 static void identifier_of_a_user_never_falls(void **state)
 {
@@ -380,6 +410,7 @@ int main(void)
         cmocka_unit_test(entries_that_do_not_meet_are_refused),
         cmocka_unit_test(committing_again_changes_nothing),
         cmocka_unit_test(committing_again_as_another_user_is_refused),
+        cmocka_unit_test(committing_again_onto_progress_without_users_asks_the_snapshots),
         cmocka_unit_test(identifier_of_a_user_never_falls),
         cmocka_unit_test(second_writer_of_a_partition_bucket_is_refused_at_commit),
         cmocka_unit_test(second_process_of_a_partition_bucket_is_refused_at_commit),

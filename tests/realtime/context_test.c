@@ -237,6 +237,24 @@ static void metrics_count_what_happens(void **state)
     rt_kit_close(&k);
 }
 
+/* 14d: these numbers are for ever */
+static void error_codes_have_the_values_of_the_table(void **state)
+{
+    (void)state;
+    static const int first[] = {PML_OK, PML_E_INVAL, PML_E_UNSUPPORTED, PML_E_NOMEM, PML_E_IO, PML_E_CORRUPT, PML_E_NOT_FOUND,
+                                PML_E_EXISTS, PML_E_NO_SPACE, PML_E_CONFLICT, PML_E_UNKNOWN_OUTCOME, PML_E_CANCELLED, PML_E_LIMIT,
+                                PML_E_TIMEOUT, PML_E_STATE, PML_E_BUSY, PML_E_SCHEMA, PML_E_SNAPSHOT_GONE, PML_E_INTERNAL};
+    static const int second[] = {PML_E_TICKET, PML_E_RECREATE, PML_E_PB_FAILED, PML_E_PB_RESET, PML_E_PROGRESS_GAP,
+                                 PML_E_PROGRESS_LOST, PML_E_OVERFLOW, PML_E_OFFSET_ORDER, PML_E_BUDGET, PML_E_PLUGIN,
+                                 PML_E_PLUGIN_CONTRACT};
+    for (size_t i = 0; i < sizeof first / sizeof first[0]; i++)
+        assert_int_equal(first[i], -(int)i);
+    for (size_t i = 0; i < sizeof second / sizeof second[0]; i++)
+        assert_int_equal(second[i], -32 - (int)i);
+    assert_int_equal(PML_ERRF_NO_EFFECT, 1);
+    assert_int_equal(PML_ERRF_TRANSIENT, 2);
+}
+
 /* 14e */
 static void table_without_realtime_is_refused_by_name_and_left_alone(void **state)
 {
@@ -392,6 +410,7 @@ int main(void)
         cmocka_unit_test(forked_child_is_refused),
         cmocka_unit_test(closed_context_refuses_what_is_new),
         cmocka_unit_test(metrics_count_what_happens),
+        cmocka_unit_test(error_codes_have_the_values_of_the_table),
         cmocka_unit_test(table_without_realtime_is_refused_by_name_and_left_alone),
         cmocka_unit_test(compaction_options_do_not_stop_live_commits),
         cmocka_unit_test(unknown_option_values_are_refused_by_name),

@@ -48,6 +48,27 @@ static void assigned_offsets_are_dense_and_told(void **state)
     rt_kit_close(&k);
 }
 
+static void result_counts_more_partition_buckets_than_it_lists(void **state)
+{
+    (void)state;
+    rt_kit k;
+    pml_error err = PML_ERROR_INIT;
+    pml_rt_write_result r = PML_RT_WRITE_RESULT_INIT;
+    int64_t listed = 0;
+    rt_kit_create(&k, NULL, "", "\"bucket\":\"80\",\"bucket-key\":\"id\"");
+    rt_kit_start(&k, NULL, NULL);
+    must_ok(rt_kit_try_write(&k, 4000, "a", NULL, &r, &err), &err);
+    assert_int_equal(r.n_pbs, 80);
+    assert_int_equal(r.rows, 4000);
+    for (int i = 0; i < PML_RT_WRITE_RESULT_PBS; i++) {
+        assert_int_equal(r.bucket[i], i); /* in order */
+        listed += r.end_offset[i] - r.first_offset[i];
+    }
+    assert_true(listed < 4000);
+    rt_kit_must_show(&k, 0, 4000);
+    rt_kit_close(&k);
+}
+
 static void external_offsets_may_have_gaps_and_cover_them(void **state)
 {
     (void)state;
@@ -391,6 +412,34 @@ static void start_failing(rt_kit *k, const char *partition_keys)
     rt_kit_start(k, &failing_store_plugin, NULL);
 }
 
+/* 14d */
+static void codes_that_a_store_may_return_come_through(void **state)
+{
+    (void)state;
+    static const int allowed[] = {PML_E_INVAL, PML_E_UNSUPPORTED, PML_E_NOMEM, PML_E_IO, PML_E_CORRUPT, PML_E_NO_SPACE,
+                                  PML_E_CANCELLED, PML_E_LIMIT, PML_E_TIMEOUT, PML_E_STATE, PML_E_BUSY, PML_E_SCHEMA,
+                                  PML_E_INTERNAL, PML_E_PROGRESS_GAP, PML_E_OFFSET_ORDER, PML_E_BUDGET};
+    static const int others[] = {PML_E_NOT_FOUND, PML_E_EXISTS, PML_E_CONFLICT, PML_E_UNKNOWN_OUTCOME, PML_E_SNAPSHOT_GONE,
+                                 PML_E_TICKET, PML_E_RECREATE, PML_E_PB_FAILED, PML_E_PB_RESET, PML_E_PROGRESS_LOST,
+                                 PML_E_OVERFLOW, 5, -99};
+    rt_kit k;
+    start_failing(&k, "");
+    for (size_t i = 0; i < sizeof allowed / sizeof allowed[0] + sizeof others / sizeof others[0]; i++) {
+        pml_error err = PML_ERROR_INIT;
+        bool is_allowed = i < sizeof allowed / sizeof allowed[0];
+        int code = is_allowed ? allowed[i] : others[i - sizeof allowed / sizeof allowed[0]];
+        failing_store = (failing_script){.call = FAIL_WRITE, .code = code, .flags = PML_ERRF_NO_EFFECT, .times = 1};
+        must_fail_with(is_allowed ? code : PML_E_PLUGIN, rt_kit_try_write(&k, 3, "a", NULL, NULL, &err), &err);
+        assert_int_equal(err.code, is_allowed ? code : PML_E_PLUGIN);
+        assert_true((err.flags & PML_ERRF_NO_EFFECT) != 0);
+        failing_store.times = 1;
+        must_fail_with(is_allowed ? code : PML_E_PLUGIN, rt_kit_try_write(&k, 3, "a", NULL, NULL, NULL), NULL);
+    }
+    rt_kit_write(&k, 3, "a");
+    rt_kit_must_show(&k, 0, 3);
+    rt_kit_close(&k);
+}
+
 static void store_failing_without_effect_can_be_asked_again(void **state)
 {
     (void)state;
@@ -497,6 +546,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(assigned_offsets_are_dense_and_told),
+        cmocka_unit_test(result_counts_more_partition_buckets_than_it_lists),
         cmocka_unit_test(external_offsets_may_have_gaps_and_cover_them),
         cmocka_unit_test(external_offsets_are_split_over_partitions),
         cmocka_unit_test(sliced_batches_keep_their_rows),
@@ -510,6 +560,7 @@ int main(void)
         cmocka_unit_test(row_kinds_other_than_insert_are_refused),
         cmocka_unit_test(empty_batch_is_taken_and_creates_nothing),
         cmocka_unit_test(batch_of_another_schema_is_refused),
+        cmocka_unit_test(codes_that_a_store_may_return_come_through),
         cmocka_unit_test(store_failing_without_effect_can_be_asked_again),
         cmocka_unit_test(store_failing_in_doubt_poisons_the_context),
         cmocka_unit_test(batch_applied_in_part_says_what_was_applied),

@@ -105,7 +105,7 @@ int64_t model_new_row(rt_model *m, int pb)
 static void expire(rt_model *m)
 {
     int64_t anchor = m->latest < 1 ? 0 : model_anchor(m, m->latest), to;
-    if (m->latest < 1 || anchor <= m->earliest)
+    if (m->tidy || m->latest < 1 || anchor <= m->earliest)
         return;
     to = m->earliest + model_below(m, anchor - m->earliest + 1);
     bool marks = false;
@@ -139,7 +139,7 @@ static void roll_back(rt_model *m)
     int64_t to;
     bool live = model_chance(m, 50);
     pml_error err = PML_ERROR_INIT;
-    if (m->latest < 2 || m->latest == m->earliest || m->unknown)
+    if (m->tidy || m->latest < 2 || m->latest == m->earliest || m->unknown)
         return;
     to = m->latest - 1 - model_below(m, m->latest - m->earliest < 3 ? m->latest - m->earliest : 3);
     if (model_anchor(m, to) < m->earliest)
@@ -229,6 +229,8 @@ static void op_read(rt_model *m)
 static void op_other(rt_model *m)
 {
     int64_t before = m->latest;
+    if (m->tidy) /* entries that meet it can be neither committed nor aborted */
+        return;
     model_other_writer(m);
     if (m->failed || m->latest == before)
         return;
@@ -273,6 +275,7 @@ static void set_up(rt_model *m)
                                       {"dxi", true, -1, false, false}, {"iv", false, -1, true, true}};
     pml_error err = PML_ERROR_INIT;
     m->rng = m->o->seed;
+    m->tidy = model_chance(m, 50) && !m->o->faults && m->o->mutant == RT_MUTANT_NONE;
     m->shape = shapes[model_below(m, sizeof shapes / sizeof shapes[0])];
     m->n_parts = m->shape.partitioned ? RT_PARTITIONS : 1;
     m->n_buckets = m->shape.buckets > 0 ? m->shape.buckets : 1;

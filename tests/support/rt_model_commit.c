@@ -85,11 +85,18 @@ static void snapshot_of(rt_model *m, const call *c)
     }
 }
 
-static void resolve(rt_model *m, call *c)
+static void saw(live_pb *l, int64_t snapshot)
+{
+    if (l->seen < 0 || snapshot < l->seen)
+        l->seen = snapshot;
+}
+
+static void resolve(rt_model *m, call *c, int64_t snapshot)
 {
     for (size_t i = 0; i < c->n; i++)
         if (c->selected[i]) {
             c->v[i].state = ENTRY_DONE;
+            saw(&m->live[c->v[i].pb], snapshot);
             if (c->v[i].end > m->live[c->v[i].pb].committed)
                 m->live[c->v[i].pb].committed = c->v[i].end;
         }
@@ -109,13 +116,14 @@ void model_advanced(rt_model *m, int64_t id)
             continue;
         if (e.state == MARK_LOST)
             to = LIVE_LOST;
-        else if (e.state == MARK_ABSENT ? l->ever_committed : e.lineage != l->lineage || e.end < l->adopted)
+        else if (e.state == MARK_ABSENT ? l->seen >= 0 : e.lineage != l->lineage || e.end < l->adopted)
             to = LIVE_RESET;
         if (l->state == LIVE_ACTIVE)
             l->state = to;
         if (to != LIVE_ACTIVE || e.state == MARK_ABSENT)
             continue;
-        l->ever_committed = l->ever_committed || e.reset == 0;
+        if (e.reset == 0)
+            saw(l, id);
         l->adopted = e.end;
         if (e.end > l->reclaimed)
             l->reclaimed = e.end;
@@ -201,7 +209,7 @@ static void after_success(rt_model *m, call *c, const outcome *o, const pml_rt_c
     if (o->pending ? r->snapshot_id != m->latest && !(armed && r->already_committed) : !r->already_committed)
         model_fail(m, "a commit on snapshot %lld says snapshot %lld, already committed %u", (long long)before,
                    (long long)r->snapshot_id, r->already_committed);
-    resolve(m, c);
+    resolve(m, c, r->snapshot_id);
     if (m->o->mutant == RT_MUTANT_SKIPS_PROGRESS && o->pending && model_chance(m, 20))
         model_skip_progress(m);
     if (!m->shape.auto_advance || m->failed)

@@ -42,6 +42,7 @@ bool model_is_fault(int rc)
 static void open_writer(rt_model *m)
 {
     pml_error err = PML_ERROR_INIT;
+    m->opened_snapshot = m->latest;
     for (int pb = 0; pb < m->n_pbs; pb++)
         m->opened[pb] = model_effective(m, m->latest, pb);
     (void)model_expect(m, PML_OK, pml_rt_writer_open(&m->writer, m->table, m->ctx, NULL, &err), &err, "writer_open");
@@ -73,8 +74,19 @@ void model_open(rt_model *m)
     open_writer(m);
 }
 
+/* A tidy process gives its prepared files up before it goes. */
+static void give_up_entries(rt_model *m)
+{
+    pml_error err = PML_ERROR_INIT;
+    for (size_t i = 0; i < m->n_entries && !m->failed; i++)
+        if (m->entries[i].state == ENTRY_OPEN)
+            (void)model_expect(m, PML_OK, pml_rt_progress_abort(m->commit, &m->entries[i].e, 1, &err), &err, "abort before the end");
+}
+
 static void let_go(rt_model *m)
 {
+    if (m->tidy && m->commit != NULL)
+        give_up_entries(m);
     model_stream_drop(m, true);
     model_plan_drop(m, true);
     pml_rt_prepared_free(m->prepared);
@@ -112,6 +124,7 @@ void model_kill(rt_model *m, bool power_cut)
     pml_error err = PML_ERROR_INIT;
     int64_t id = -2;
     let_go(m);
+    power_cut = power_cut && !m->tidy; /* it brings removed files back */
     if (power_cut)
         sim_fs_crash(m->sim, model_random(m));
     model_log(m, "%s", power_cut ? "power cut" : "kill");
@@ -149,10 +162,10 @@ void model_reopen_writer(rt_model *m)
     for (int pb = 0; pb < m->n_pbs; pb++)
         covered = covered && (!m->live[pb].open || m->live[pb].prepared == m->live[pb].next);
     int rc = pml_rt_writer_close(m->writer, &err);
+    m->writer = rc == PML_OK ? NULL : m->writer;
     model_log(m, "close the writer: %s", pml_error_name(rc));
     if (!model_expect(m, covered ? PML_OK : PML_E_STATE, rc, &err, "writer_close") || rc != PML_OK)
         return;
-    m->writer = NULL;
     open_writer(m);
 }
 
@@ -218,7 +231,7 @@ static void finish_clean(rt_model *m)
         model_fail(m, "at the end %lld views, %lld rows in memory, %lld uncommitted", (long long)got.open_views,
                    (long long)got.total_row_count, (long long)got.uncommitted_rows);
     if (!m->failed && model_expect(m, PML_OK, pml_rt_writer_close(m->writer, &err), &err, "writer_close at the end"))
-        m->writer = NULL;
+        m->writer = NULL; /* otherwise it is open, and is aborted */
 }
 
 /* Somebody's expiry takes the last snapshot that recorded progress: everything is lost, nothing is taken for new. */
@@ -271,7 +284,12 @@ void model_finish(rt_model *m)
         model_check_offsets(m, m->latest);
         model_read_all(m, true);
     }
-    if (!m->failed && model_chance(m, 30))
+    if (m->tidy && !m->failed) {
+        give_up_entries(m);
+        m->n_entries = 0;
+        model_check_litter(m);
+    } else if (!m->failed && model_chance(m, 30)) {
         lose_everything(m);
+    }
     let_go(m);
 }

@@ -28,7 +28,7 @@ static void memory_rows_of(rt_model *m, int64_t snapshot, int pb, rt_ids *to, in
     }
     if (e.state == MARK_KNOWN && e.lineage != l->lineage)
         return; /* memory of a dead history */
-    if (e.state == MARK_ABSENT && snapshot >= 1 && l->ever_committed && snapshot >= m->advanced)
+    if (e.state == MARK_ABSENT && snapshot >= 1 && l->seen >= 0 && snapshot >= l->seen)
         return;
     if (floor > from) {
         *errors |= MAY_GAP;

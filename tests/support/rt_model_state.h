@@ -49,7 +49,8 @@ typedef enum live_state { LIVE_ACTIVE, LIVE_RESET, LIVE_LOST } live_state;
 
 /* A partition-bucket of the running life. Rows: all accepted in this life, by offset. */
 typedef struct live_pb {
-    bool open, ever_committed;
+    bool open;
+    int64_t seen; /* oldest snapshot in which its progress was seen: from there on absence means removed; -1 none */
     live_state state;
     int64_t base, next, prepared, reclaimed, adopted, committed;
     uint64_t lineage;
@@ -90,6 +91,7 @@ typedef struct rt_model {
     faulty_fs faulty;
     test_env *t;
     bool failed, ended;
+    bool tidy; /* nothing is done that may leave files behind */
     uint64_t nonce;
     /* all rows ever sent */
     int64_t next_id;
@@ -105,7 +107,8 @@ typedef struct rt_model {
     pml_rt_context *ctx;
     pml_rt_writer *writer;
     pml_commit *commit;
-    model_mark opened[MODEL_PBS]; /* progress when the writer opened */
+    model_mark opened[MODEL_PBS]; /* progress when the writer opened, and its snapshot */
+    int64_t opened_snapshot;
     live_pb live[MODEL_PBS];
     int64_t identifier, advanced;
     pml_rt_prepared *prepared, *old_prepared;
@@ -145,6 +148,9 @@ void model_drop_latest(rt_model *m);
 void model_check_offsets(rt_model *m, int64_t snapshot);
 /* The file of a snapshot. */
 void model_remove_snapshot_file(rt_model *m, int64_t id);
+
+/* ---- rt_model_litter.c ---- */
+void model_check_litter(rt_model *m);
 
 /* ---- rt_model_foreign.c: other actors on the table ---- */
 typedef enum foreign_kind {

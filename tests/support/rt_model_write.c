@@ -51,7 +51,7 @@ static void open_pb(rt_model *m, int pb)
     *l = (live_pb){.open = true, .lineage = o->lineage};
     l->base = l->next = l->prepared = o->state == MARK_KNOWN ? o->end : 0;
     l->committed = l->adopted = l->base;
-    l->ever_committed = o->state == MARK_KNOWN && o->reset == 0;
+    l->seen = o->state == MARK_KNOWN && o->reset == 0 ? m->opened_snapshot : -1;
     if (o->state == MARK_ABSENT)
         l->lineage = ++m->nonce;
 }

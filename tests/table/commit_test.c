@@ -591,6 +591,23 @@ static void commit_on_a_damaged_table_names_the_missing_file_at_once(void **stat
     world_close(&w);
 }
 
+static void messages_given_twice_are_refused(void **state)
+{
+    (void)state;
+    world w;
+    pml_commit *c;
+    pml_commit_result r = PML_COMMIT_RESULT_INIT;
+    pml_error err = PML_ERROR_INIT;
+    world_open(&w);
+    pml_messages *m = table_kit_prepare(&w.k, 3);
+    must_ok(pml_commit_open(&c, w.k.table, "me", &err), &err);
+    must_fail_with(PML_E_INVAL, pml_commit_run(&r, c, (pml_messages *[]){m, m}, 2, 1, NULL, &err), &err);
+    assert_int_equal(rows_now(&w), 0);
+    pml_commit_close(c);
+    pml_messages_free(m);
+    world_close(&w);
+}
+
 static void messages_of_another_table_are_refused(void **state)
 {
     (void)state;
@@ -627,6 +644,7 @@ int main(void)
         cmocka_unit_test(snapshot_names_the_latest_schema),
         cmocka_unit_test(many_commits_merge_manifests_and_keep_every_file),
         cmocka_unit_test(commit_on_a_damaged_table_names_the_missing_file_at_once),
+        cmocka_unit_test(messages_given_twice_are_refused),
         cmocka_unit_test(messages_of_another_table_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
