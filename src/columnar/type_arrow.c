@@ -42,8 +42,10 @@ static void node_release(struct ArrowSchema *s)
 
 void pml_type__arrow_format(char text[48], const pml_type *t)
 {
+    /* Every write compares formats: the usual ones are constants. */
+    static const char *const plain[] = {"tsm:", "tsu:", "tsn:"}, *const local[] = {"tsm:UTC", "tsu:UTC", "tsn:UTC"};
     const char *fixed = "";
-    char unit = t->precision <= 3 ? 'm' : t->precision <= 6 ? 'u' : 'n';
+    int unit = t->precision <= 3 ? 0 : t->precision <= 6 ? 1 : 2;
     switch (t->kind) {
     case PML_TYPE_BOOLEAN: fixed = "b"; break;
     case PML_TYPE_TINYINT: fixed = "c"; break;
@@ -65,8 +67,8 @@ void pml_type__arrow_format(char text[48], const pml_type *t)
     case PML_TYPE_ROW:
     case PML_TYPE_VARIANT: fixed = "+s"; break;
     case PML_TYPE_DECIMAL: (void)snprintf(text, 48, "d:%d,%d", t->precision, t->scale); return;
-    case PML_TYPE_TIMESTAMP: (void)snprintf(text, 48, "ts%c:", unit); return;
-    case PML_TYPE_TIMESTAMP_LTZ: (void)snprintf(text, 48, "ts%c:UTC", unit); return;
+    case PML_TYPE_TIMESTAMP: fixed = plain[unit]; break;
+    case PML_TYPE_TIMESTAMP_LTZ: fixed = local[unit]; break;
     case PML_TYPE_VECTOR: (void)snprintf(text, 48, "+w:%d", t->length); return;
     }
     memcpy(text, fixed, strlen(fixed) + 1);
