@@ -8,6 +8,7 @@
 #include <paimonlive/realtime.h>
 #include <paimonlive/rows.h>
 #include <paimonlive/scan.h>
+#include <paimonlive/split.h>
 #include <paimonlive/table.h>
 #include <paimonlive/write.h>
 

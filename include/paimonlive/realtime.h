@@ -26,6 +26,7 @@
 #define PAIMONLIVE_REALTIME_H
 
 #include <paimonlive/scan.h>
+#include <paimonlive/split.h>
 #include <paimonlive/write.h>
 
 #ifdef __cplusplus
@@ -193,6 +194,21 @@ PML_API int pml_rt_offsets_get(pml_rt_offset_info *out, const pml_rt_offsets *of
 /* ---- read ---- */
 /* Plans of this scan show the context's uncommitted rows, merged with the snapshot. NULL takes it off again. */
 PML_API int pml_scan_set_realtime(pml_scan *scan, pml_rt_context *context, pml_error *err);
+
+/* ---- live splits as bytes ---- */
+/* Split i of a plan: one without uncommitted rows as pml_plan_split_serialize makes it; else a live split (docs/protocol.md), which
+   names the disk part and carries a ticket for the memory. A ticket pins its view, independently of the plan, until the split is
+   opened or released, the time realtime.read-view-ttl (5 minutes; monotonic clock) is over, or the context is closed; each call
+   draws another one. Who has the bytes can read the rows: treat them as secret. Returns owned (pml_text_clear). PML_E_INVAL,
+   PML_E_STATE, PML_E_RECREATE. */
+PML_API int pml_rt_split_serialize(pml_text *out, const pml_plan *plan, size_t i, pml_error *err);
+/* As pml_plan_from_splits, of live and ordinary splits, in the process and context that planned the live ones, which the scan must
+   have (pml_scan_set_realtime). All tickets are used up, or none: after a failure the same bytes may be given again. The plan may be
+   read many times. PML_E_TICKET: used, released, expired, or of another context: plan again. PML_E_SCHEMA: the scan's table is open
+   at another schema. Returns owned. */
+PML_API int pml_rt_split_deserialize(pml_plan **out, const pml_scan *scan, const pml_blob *splits, size_t n, pml_error *err);
+/* Lets go of what the split holds. Idempotent, also for opened and expired ones. PML_E_TICKET: of another context. */
+PML_API int pml_rt_split_release_ticket(pml_rt_context *context, const pml_blob *split, pml_error *err);
 
 /* ---- stores ---- */
 PML_API int pml_rt_plugin_register(pml_env *env, const struct pml_rt_plugin *plugin, pml_error *err);

@@ -60,6 +60,13 @@ enum { PML_TABLE_IF_NOT_EXISTS = 1u };
    PML_E_CORRUPT, PML_E_IO, PML_E_NOMEM. */
 PML_API int pml_table_open(pml_table **out, pml_env *env, const char *path, const pml_table_open_options *options, pml_error *err);
 
+/* Opens the table at a schema that the caller has, as text of a schema file (pml_table_schema_json of another process), without
+   looking for the latest one: for workers that must read and write as their coordinator decided, and for tables whose schemas are
+   kept elsewhere. Files of other schemas are still looked up in `path`. Nothing is read. Errors as above; PML_E_CORRUPT for text
+   that is no schema. Returns owned. */
+PML_API int pml_table_open_schema(pml_table **out, pml_env *env, const char *path, const char *schema_json, size_t len,
+                                  const pml_table_open_options *options, pml_error *err);
+
 /* Makes a table from a JSON text {"fields":[{"name":"id","type":"INT NOT NULL"},...],"partitionKeys":[],"primaryKeys":[],
    "options":{},"comment":""} and opens it. Types are the format's own (text or JSON form). PML_E_EXISTS when there is a schema
    already, unless PML_TABLE_IF_NOT_EXISTS, which opens what is there. Exclusive between processes. */

@@ -35,6 +35,12 @@ int pml_binary_row__uncount(pml_bytes *row, pml_bytes counted, size_t n, pml_err
 /* The array<bigint> of null counts as in nested stats rows of serialised splits; -1 = null. */
 int pml_binary_array__write_longs(pml_buf *out, const int64_t *values, size_t n);
 int pml_binary_array__read_longs(int64_t *values, size_t n, pml_bytes bytes, pml_error *err);
+/* An array of atomic values of one type. */
+int pml_binary_array__write(pml_buf *out, const pml_type *element, const pml_value *values, size_t n);
+/* Its number of elements, which the bytes have room for: safe to allocate by. */
+int pml_binary_array__count(size_t *n, const pml_type *element, pml_bytes bytes, pml_error *err);
+/* n is what pml_binary_array__count said. Values borrow from bytes. */
+int pml_binary_array__read(pml_value *values, const pml_type *element, size_t n, pml_bytes bytes, pml_error *err);
 
 /* Murmur3, 32 bit, seed 42, over the row without the count; len is a multiple of 4. */
 int32_t pml_binary_row__hash(pml_bytes row);

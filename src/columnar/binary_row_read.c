@@ -200,3 +200,47 @@ int pml_binary_array__read_longs(int64_t *values, size_t n, pml_bytes bytes, pml
     }
     return PML_OK;
 }
+
+/* ---- arrays of atomic values ---- */
+
+int pml_binary_array__write(pml_buf *out, const pml_type *element, const pml_value *values, size_t n)
+{
+    size_t start = out->len;
+    pml_binary_writer w;
+    int rc = pml_binary__begin_array(&w, out, element, n);
+    for (size_t i = 0; rc == PML_OK && i < n; i++)
+        rc = pml_binary__put(&w, i, element, &values[i]);
+    if (rc != PML_OK)
+        out->len = start;
+    return rc;
+}
+
+int pml_binary_array__count(size_t *n, const pml_type *element, pml_bytes bytes, pml_error *err)
+{
+    *n = 0;
+    if (bytes.len < 4)
+        return pml_error__set(err, PML_E_CORRUPT, "a binary array of %zu bytes has no element count", bytes.len);
+    size_t count = pml_le32(bytes.ptr);
+    size_t width = pml_binary__width(element);
+    if (count > bytes.len || pml_binary__array_header(count) + count * width > bytes.len)
+        return pml_error__set(err, PML_E_CORRUPT, "a binary array of %zu bytes says it has %zu elements", bytes.len, count);
+    *n = count;
+    return PML_OK;
+}
+
+int pml_binary_array__read(pml_value *values, const pml_type *element, size_t n, pml_bytes bytes, pml_error *err)
+{
+    size_t header = pml_binary__array_header(n), width = pml_binary__width(element), count;
+    reader r = {bytes, header + n * width, 0};
+    PML_RETURN_IF(pml_binary_array__count(&count, element, bytes, err));
+    if (count != n)
+        return pml_error__set(err, PML_E_CORRUPT, "a binary array has %zu elements where %zu were expected", count, n);
+    if (n > 0)
+        memset(values, 0, n * sizeof *values);
+    for (r.field = 0; r.field < n; r.field++) {
+        size_t i = r.field;
+        if (!pml_bit_get(bytes.ptr, (int64_t)(PML_BINARY_ARRAY_NULL_BIT + i)))
+            PML_RETURN_IF(read_slot(&values[i], &r, element, bytes.ptr + header + i * width, err));
+    }
+    return PML_OK;
+}

@@ -14,6 +14,8 @@ typedef struct pml_format_read {
     const pml_pred *predicate; /* skips parts of the file by their statistics; never exact. NULL: none */
     int64_t batch_rows;
     bool validate_full;
+    /* What the metadata says of the file; PML_E_CORRUPT when it is another. 0: unknown. */
+    int64_t expect_rows, expect_bytes;
 } pml_format_read;
 
 /* Opens `path` and streams its rows. n_fields may be 0: batches then only carry lengths. The stream owns the file. */

@@ -290,6 +290,21 @@ static int copy_fields(parquet_reader *r, const pml_format_read *q)
     return fields == NULL ? PML_E_NOMEM : PML_OK;
 }
 
+/* Another file under this name, or a shortened one: its rows would be somebody else's. */
+static int check_identity(const parquet_reader *r, const pml_input *in, const char *path, const pml_format_read *q, pml_error *err)
+{
+    int64_t bytes = pml_input__size(in), rows = r->file == NULL ? q->expect_rows : r->bridge->parquet_rows(r->file);
+    if (q->expect_bytes > 0 && bytes != q->expect_bytes)
+        return pml_error__at(err, PML_E_CORRUPT, PML_PLACE_DATA_FILE, path,
+                             "%s has %lld bytes, its manifest says %lld: it is not the file that was written", path, (long long)bytes,
+                             (long long)q->expect_bytes);
+    if (q->expect_rows > 0 && rows != q->expect_rows)
+        return pml_error__at(err, PML_E_CORRUPT, PML_PLACE_DATA_FILE, path,
+                             "%s has %lld rows, its manifest says %lld: it is not the file that was written", path, (long long)rows,
+                             (long long)q->expect_rows);
+    return PML_OK;
+}
+
 int pml_parquet__open(struct ArrowArrayStream *out, pml_env *env, const char *path, const pml_format_read *q,
                       pml_error *err)
 {
@@ -311,10 +326,16 @@ int pml_parquet__open(struct ArrowArrayStream *out, pml_env *env, const char *pa
     }
     PML_TRY(pml_bridge__get(&r->bridge, env, err));
     PML_TRY(pml_input__open(&in, env, path, err));
+    rc = check_identity(r, in, path, q, err);
+    if (rc != PML_OK) {
+        pml_input__close(in);
+        goto out;
+    }
     const pml_bridge_input input = {in, path, pml_input__size(in), input_read_at, input_close};
     const pml_bridge_read_options options = {
         r->batch_rows, q->validate_full ? PML_BRIDGE_VALIDATE_FULL : PML_BRIDGE_VALIDATE_BASIC, 0};
     PML_TRY(r->bridge->parquet_open(&r->file, &input, NULL, &options, err)); /* owns the input on any return */
+    PML_TRY(check_identity(r, in, path, q, err)); /* the reader holds the input until the end */
     PML_TRY(open_stream(r, q, err));
     PML_TRY(pml_type__export(&schema, env, q->fields, q->n_fields, err));
     PML_TRY(pml_type__export(&r->out_schema, env, q->fields, q->n_fields, err));

@@ -216,6 +216,7 @@ const pml_option_rule pml_option_rules[] = {
     HONOURED("realtime.foreign-overwrite", ENUM, "ask", "ask|inherit|reset"),
     HONOURED("realtime.progress.max-walk", INT, "1000", NULL),
     HONOURED("realtime.plan.retries", INT, "3", NULL),
+    HONOURED("realtime.read-view-ttl", DURATION, "5 min", NULL),
     IGNORED("realtime.*", STRING, NULL, "of a later phase"),
 };
 

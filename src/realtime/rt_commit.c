@@ -103,7 +103,8 @@ static int classify(rt_commit *k, size_t i, int64_t *c, const pml_effective *eff
                              e->pb->name);
     if (state == PML_PROGRESS_KNOWN && pml_lineage__conflicts(&p->lineage, &e->pb->lineage))
         return pml_error__at(err, PML_E_CONFLICT, PML_PLACE_PB, e->pb->name,
-                             "the progress of %s was reset since these rows were prepared: committing them would bring removed rows back",
+                             "the progress of %s has another history than these rows: another writer committed it first, or it was reset "
+                             "since they were prepared; committing them would double rows or bring removed ones back",
                              e->pb->name);
     int64_t committed = state == PML_PROGRESS_KNOWN ? p->end : 0;
     if (!same_pb(k, i))

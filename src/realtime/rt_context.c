@@ -55,6 +55,7 @@ int pml_rt_context_open(pml_rt_context **out, pml_env *env, const pml_rt_context
     pml_mutex__init(&c->flight_mu, "ctx.flight_mu", 0);
     pml_mutex__init(&c->progress_mu, "ctx.progress_mu", RT_RANK_PROGRESS);
     pml_effective_cache__init(&c->effective_cache);
+    pml_rt_tickets__init(&c->tickets, env);
     PML_TRY(copy_overrides(c, options, err));
     PML_TRY(pml_rt_host__new(&c->host, env, err));
     *out = c;
@@ -80,6 +81,8 @@ static void context_free(pml_rt_context *c)
 {
     pml_env *env = c->env;
     const pml_map_entry *e;
+    pml_rt_tickets__end(c);
+    pml_rt_tickets__clear(&c->tickets);
     for (size_t i = 0; (e = pml_map__next(&c->pbs, &i)) != NULL;)
         pml_rt_pb__release(e->value);
     pml_map__clear(&c->pbs, NULL);
@@ -113,6 +116,7 @@ void pml_rt_context_close(pml_rt_context *c)
     if (atomic_fetch_sub_explicit(&c->owners, 1, memory_order_acq_rel) == 1) {
         atomic_store(&c->closed, true);
         pml_rt_context__drop_flight(c);
+        pml_rt_tickets__end(c);
     }
     pml_rt_context__release(c);
 }

@@ -3,8 +3,8 @@
  * The real-time context from inside: the partition-buckets (PBs) of one table branch, their stores, and what is known of their
  * committed progress. Section numbers in the comments are those of docs/design/realtime.md.
  *
- * Lock order (22.1): pb.prepare_mu < pb.write_mu < pb.advance_mu < ctx.progress_mu < ctx.registry. A plugin is called only under
- * write_mu (write, seal) and advance_mu (advance), never under progress_mu or registry (I17).
+ * Lock order (22.1): pb.prepare_mu < pb.write_mu < pb.advance_mu < ctx.progress_mu < ctx.registry < ctx.tickets. A plugin is
+ * called only under write_mu (write, seal) and advance_mu (advance), never under progress_mu, registry or tickets (I17).
  */
 #ifndef PML_REALTIME_RT_CONTEXT_H
 #define PML_REALTIME_RT_CONTEXT_H
@@ -17,6 +17,7 @@
 #include "realtime/rt_host.h"
 #include "realtime/rt_layout.h"
 #include "realtime/rt_pb.h"
+#include "realtime/rt_ticket.h"
 #include "table/rolling.h"
 
 enum {
@@ -25,6 +26,7 @@ enum {
     RT_RANK_ADVANCE = 40,
     RT_RANK_PROGRESS = 50,
     RT_RANK_REGISTRY = 60,
+    RT_RANK_TICKETS = 70,
     /* Taken before a plugin call that is legal under write_mu and advance_mu but under nothing above. */
     RT_RANK_NO_PLUGIN = RT_RANK_PROGRESS
 };
@@ -106,6 +108,8 @@ struct pml_rt_context {
     _Atomic(pml_rt_writer *) writer;
     pml_mutex flight_mu;      /* guards flight; nothing is called under it */
     struct rt_flight *flight; /* the prepare in flight, NULL: none */
+
+    rt_tickets tickets; /* has its own lock */
 
     pml_rwlock registry; /* guards table (once set it stays), pbs */
     pml_table *table;

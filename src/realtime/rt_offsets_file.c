@@ -126,8 +126,10 @@ int pml_progress__write_file(char **value, pml_progress *p, pml_env *env, const 
         goto out;
     }
     PML_TRY(pml_file__write_new(env, path, text.data, text.len, 0, err));
-    *value = path;
-    path = NULL;
+    /* Readers open the property as it stands: a path that only means something in our working directory would lock them out. */
+    rc = pml_file__absolute(value, env, path, err);
+    if (rc != PML_OK)
+        (void)pml_file__remove(env, path, NULL);
 out:
     pml_env__free(env, path);
     pml_buf__clear(&text);

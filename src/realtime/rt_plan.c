@@ -17,15 +17,51 @@ void pml_rt_pins__acquire(rt_pins *p)
     (void)atomic_fetch_add_explicit(&p->refs, 1, memory_order_relaxed);
 }
 
+void pml_rt_view__acquire(rt_view *v)
+{
+    (void)atomic_fetch_add_explicit(&v->refs, 1, memory_order_relaxed);
+}
+
+void pml_rt_view__release(rt_view *v)
+{
+    if (v == NULL || atomic_fetch_sub_explicit(&v->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    pml_rt_context *c = v->pb->ctx;
+    if (v->view != NULL) {
+        pml_rt__assert_store_call();
+        v->vt->release(v->view);
+        (void)atomic_fetch_sub(&c->open_views, 1);
+    }
+    pml_rt_pb__release(v->pb);
+    pml_env__free(c->env, v);
+}
+
 static void part_clear(rt_part *part)
 {
-    if (part->view != NULL) {
-        pml_rt__assert_store_call();
-        part->vt->release(part->view);
-        (void)atomic_fetch_sub(&part->pb->ctx->open_views, 1);
-    }
-    pml_rt_pb__release(part->pb);
+    pml_rt_view__release(part->held);
     *part = (rt_part){0};
+}
+
+int pml_rt_pins__new(rt_pins **out, pml_rt_context *c, size_t n, pml_error *err)
+{
+    rt_pins *p = pml_env__calloc(c->env, 1, sizeof *p);
+    *out = p;
+    if (p == NULL)
+        return pml_error__no_memory(err);
+    atomic_init(&p->refs, 1);
+    pml_rt_context__acquire(c);
+    p->ctx = c;
+    p->started_ns = pml_env__mono_ns(c->env);
+    p->parts = pml_env__calloc(c->env, n, sizeof *p->parts);
+    return p->parts == NULL ? pml_error__no_memory(err) : PML_OK;
+}
+
+rt_part *pml_rt_pins__add(rt_pins *p, rt_view *v)
+{
+    rt_part *part = &p->parts[p->n++];
+    pml_rt_view__acquire(v);
+    *part = (rt_part){.held = v, .pb = v->pb, .view = v->view, .vt = v->vt, .info = v->info};
+    return part;
 }
 
 void pml_rt_pins__release(void *pins)
@@ -43,27 +79,33 @@ void pml_rt_pins__release(void *pins)
 
 /* ---- pin ---- */
 
-static int view_acquire(rt_part *part, rt_pb *pb, pml_error *err)
+/* *out is to be released, also after a failure. */
+static int view_acquire(rt_view **out, rt_pb *pb, pml_error *err)
 {
-    part->info = (pml_rt_view_info){.struct_size = sizeof part->info};
+    rt_view *held = pml_env__calloc(pb->ctx->env, 1, sizeof *held);
+    *out = held;
+    if (held == NULL)
+        return pml_error__no_memory(err);
+    atomic_init(&held->refs, 1);
+    pml_rt_pb__acquire(pb);
+    held->pb = pb;
+    held->info = (pml_rt_view_info){.struct_size = sizeof held->info};
     pml_rt__assert_store_call();
-    int rc = pb->vt->acquire_view(pb->store, &part->view, &part->vt, err);
+    int rc = pb->vt->acquire_view(pb->store, &held->view, &held->vt, err);
     if (rc != PML_OK) {
-        part->view = NULL;
+        held->view = NULL;
         return pml_rt_stream__plugin_code(rc, err, "acquire_view", pb->name);
     }
-    rc = pml_rt_plugin__check_view(pb->ctx->plugin, part->view, part->vt, err);
+    rc = pml_rt_plugin__check_view(pb->ctx->plugin, held->view, held->vt, err);
     if (rc != PML_OK) {
-        part->view = NULL; /* there is no function to let go of it */
+        held->view = NULL; /* there is no function to let go of it */
         return rc;
     }
     (void)atomic_fetch_add(&pb->ctx->open_views, 1);
-    pml_rt_pb__acquire(pb);
-    part->pb = pb;
-    rc = part->vt->info(part->view, &part->info, err);
+    rc = held->vt->info(held->view, &held->info, err);
     if (rc != PML_OK)
         return pml_rt_stream__plugin_code(rc, err, "view.info", pb->name);
-    const pml_rt_view_info *v = &part->info;
+    const pml_rt_view_info *v = &held->info;
     if (v->floor < 0 || v->floor > v->end || v->rows < 0 || (v->rows > 0 && v->first >= v->end))
         return pml_error__at(err, PML_E_PLUGIN_CONTRACT, PML_PLACE_PB, pb->name,
                              "a view of %s says floor %lld, first %lld, end %lld, %lld rows", pb->name, (long long)v->floor,
@@ -73,46 +115,34 @@ static int view_acquire(rt_part *part, rt_pb *pb, pml_error *err)
 
 static int pin_pb(rt_pins *p, rt_pb *pb, pml_error *err)
 {
-    rt_part *part = &p->parts[p->n];
+    rt_view *held;
     rt_pb_state state = (rt_pb_state)atomic_load(&pb->state);
     if (state == RT_PB_RESET_REQUIRED) { /* its memory belongs to a dead history: the disk alone is right */
         (void)atomic_fetch_add(&p->ctx->dropped_views, 1);
         return PML_OK;
     }
-    *part = (rt_part){0};
-    int rc = view_acquire(part, pb, err);
-    if (rc == PML_OK && part->info.rows > 0 && state == RT_PB_LOST)
+    int rc = view_acquire(&held, pb, err);
+    if (rc == PML_OK && held->info.rows > 0 && state == RT_PB_LOST)
         rc = pml_rt_pb__check_state(pb, err);
-    if (rc != PML_OK || part->info.rows == 0) {
-        part_clear(part);
-        return rc;
-    }
-    p->n++;
-    return PML_OK;
+    if (rc == PML_OK && held->info.rows > 0)
+        (void)pml_rt_pins__add(p, held);
+    pml_rt_view__release(held);
+    return rc;
 }
 
 static int rt_pin(void *ctx, void **pins, int64_t *min_snapshot, pml_table *t, const pml_pred *predicate, pml_error *err)
 {
     pml_rt_context *c = ctx;
     rt_pb **pbs = NULL;
+    rt_pins *p = NULL;
     size_t n = 0;
     int rc;
     (void)predicate; /* partitions are pruned where the splits are made */
     *pins = NULL;
     PML_RETURN_IF(pml_rt_context__bind(c, t, err));
-    rt_pins *p = pml_env__calloc(c->env, 1, sizeof *p);
-    if (p == NULL)
-        return pml_error__no_memory(err);
-    atomic_init(&p->refs, 1);
-    pml_rt_context__acquire(c);
-    p->ctx = c;
-    p->started_ns = pml_env__mono_ns(c->env);
+    pml_rt_tickets__expire(c); /* plans of an engine that lost its readers let go of what nobody will fetch */
     PML_TRY(pml_rt_pb__list(&pbs, &n, c, err));
-    p->parts = pml_env__calloc(c->env, n, sizeof *p->parts);
-    if (p->parts == NULL) {
-        rc = pml_error__no_memory(err);
-        goto out;
-    }
+    PML_TRY(pml_rt_pins__new(&p, c, n, err));
     for (size_t i = 0; i < n; i++)
         PML_TRY(pin_pb(p, pbs[i], err));
     *min_snapshot = pml_rt_context__newest_id(c);
@@ -257,6 +287,11 @@ static const pml_memory_source memory_source = {.pin = rt_pin,
                                                 .release = pml_rt_pins__release,
                                                 .acquire_ctx = ctx_acquire,
                                                 .release_ctx = ctx_release};
+
+pml_rt_context *pml_rt_scan__context(const pml_scan *scan)
+{
+    return scan->memory == &memory_source ? scan->memory_ctx : NULL;
+}
 
 int pml_scan_set_realtime(pml_scan *scan, pml_rt_context *context, pml_error *err)
 {

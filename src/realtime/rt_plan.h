@@ -6,9 +6,22 @@
 #include "realtime/rt_context.h"
 #include "table/memory_source.h"
 
-/* One view. The plan shows its rows with offsets in [committed, info.end). */
-typedef struct rt_part {
+/* A store's view. Counted: the part of a plan holds it, and each ticket drawn of that part (4.5). The context outlives it. */
+typedef struct rt_view {
+    atomic_int refs;
     rt_pb *pb; /* holds a reference */
+    void *view; /* NULL: the store gave none */
+    const pml_rt_view_vtbl *vt;
+    pml_rt_view_info info;
+} rt_view;
+
+void pml_rt_view__acquire(rt_view *v);
+void pml_rt_view__release(rt_view *v); /* NULL allowed; under no lock */
+
+/* The plan shows the view's rows with offsets in [committed, info.end). */
+typedef struct rt_part {
+    rt_view *held; /* holds a reference; the next four are its */
+    rt_pb *pb;
     void *view;
     const pml_rt_view_vtbl *vt;
     pml_rt_view_info info;
@@ -23,6 +36,13 @@ typedef struct rt_pins {
     rt_part *parts;
     int64_t started_ns;
 } rt_pins;
+
+/* Pins without parts, with room for n of them; holds the context. PML_E_NOMEM. */
+int pml_rt_pins__new(rt_pins **out, pml_rt_context *c, size_t n, pml_error *err);
+/* The next part of the pins, of a view that is acquired. */
+rt_part *pml_rt_pins__add(rt_pins *p, rt_view *v);
+/* Whether the scan's memory is a real-time context, and which. */
+pml_rt_context *pml_rt_scan__context(const pml_scan *scan);
 
 void pml_rt_pins__acquire(rt_pins *p);
 void pml_rt_pins__release(void *pins);

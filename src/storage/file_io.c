@@ -2,6 +2,9 @@
 #include "storage/file_io.h"
 
 #include <stdio.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define FS_CALL(env, op, ...) ((env)->fs.op((env)->fs.ctx, __VA_ARGS__))
@@ -338,4 +341,28 @@ int pml_file__remove(pml_env *env, const char *path, pml_error *err)
     if (rc != PML_OK && err != NULL)
         *err = local;
     return rc;
+}
+
+/* ---- names for others ---- */
+
+static bool has_parent_parts(const char *path)
+{
+    for (const char *p = path; (p = strstr(p, "..")) != NULL; p += 2)
+        if ((p == path || p[-1] == '/') && (p[2] == '/' || p[2] == '\0'))
+            return true;
+    return false;
+}
+
+int pml_file__absolute(char **out, pml_env *env, const char *path, pml_error *err)
+{
+    char real[PATH_MAX];
+    const char *use = path;
+    *out = NULL;
+    if (strstr(path, "://") == NULL && (path[0] != '/' || has_parent_parts(path))) {
+        use = realpath(path, real);
+        if (use == NULL)
+            return pml_error__from_errno(err, errno, path, "find the absolute path of");
+    }
+    *out = pml_env__strdup(env, use);
+    return *out == NULL ? pml_error__no_memory(err) : PML_OK;
 }

@@ -57,6 +57,10 @@ int pml_file__remove_tree(pml_env *env, const char *path, pml_error *err);
 /* Makes the names in this directory durable: once, after several files written with PML_WRITE_NO_DIRECTORY_SYNC. */
 int pml_file__sync_directory(pml_env *env, const char *path, pml_error *err);
 
+/* The path as other processes can use it: absolute and without "..". A path of the local file system that is not so yet must exist.
+   Owned. */
+int pml_file__absolute(char **out, pml_env *env, const char *path, pml_error *err);
+
 /* The directory part: "/" of "/a", "." of "a". Owned; NULL: no memory. */
 char *pml_file__parent(pml_env *env, const char *path);
 

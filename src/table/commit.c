@@ -75,6 +75,8 @@ static int fill_snapshot(pml_snapshot *s, pml_arena *arena, pml_commit *c, const
     const pml_snapshot *latest = base->latest;
     int64_t now = pml_env__wall_ms(c->env), schema_id;
     PML_RETURN_IF(pml_table__latest_schema_id(&schema_id, c->env, c->table->branch_root, err));
+    if (c->table->schema_given && schema_id < c->table->schema->id)
+        schema_id = c->table->schema->id; /* pml_table_open_schema: the schemas may be kept elsewhere */
     if (schema_id < 0)
         return pml_error__at(err, PML_E_NOT_FOUND, PML_PLACE_SCHEMA, c->table->path,
                              "%s has been dropped: it holds no schema any more", c->table->path);
@@ -211,6 +213,22 @@ static void write_latest_hint(pml_commit *c, int64_t id)
     pml_env__free(c->env, dir);
 }
 
+/* A snapshot that an earlier call left with an unknown outcome may be seen and still be lost by a power cut: before anybody is
+   told that it is committed its name is made durable. */
+static int confirm(pml_commit *c, int64_t id, pml_error *err)
+{
+    pml_error own = PML_ERROR_INIT;
+    char *dir = pml_path__join(c->env, c->table->branch_root, "snapshot");
+    int rc = dir == NULL ? PML_E_NOMEM : pml_file__sync_directory(c->env, dir, &own);
+    if (rc != PML_OK)
+        rc = pml_error__at(err, PML_E_UNKNOWN_OUTCOME, PML_PLACE_SNAPSHOT, dir,
+                           "snapshot %lld holds the rows already, but could not be made durable (%.200s): commit the same again, "
+                           "delete nothing",
+                           (long long)id, own.message);
+    pml_env__free(c->env, dir);
+    return rc;
+}
+
 /* One attempt. *retry: the race was lost. */
 static int attempt(pml_commit_result *out, bool *retry, pml_commit *c, const pml_commit_request *r, pml_commit_files *f,
                    const pml_commit_base *base, pml_error *err)
@@ -225,7 +243,7 @@ static int attempt(pml_commit_result *out, bool *retry, pml_commit *c, const pml
         pml_commit_files__undo(f, true); /* of earlier attempts */
         out->snapshot_id = d.result_id;
         out->already_committed = d.result_id >= 0;
-        return PML_OK;
+        return d.result_id < 0 ? PML_OK : confirm(c, d.result_id, err);
     }
     PML_TRY(pml_commit_files__write(f, base->latest, &d, err));
     PML_TRY(fill_snapshot(&s, base->arena, c, r, &d, base, f, err));

@@ -98,11 +98,11 @@ static int pin_and_choose(pml_snapshot *s, bool *found, pml_plan *p, const pml_s
 
 /* ---- 2. what is read ---- */
 
-static int resolve_schema(pml_plan *p, const pml_scan *scan, const pml_snapshot *s, bool found, pml_error *err)
+static int resolve_schema(pml_plan *p, const pml_scan *scan, const pml_snapshot *s, pml_error *err)
 {
     p->schema = p->table->schema;
     /* Time travel shows the columns of then (M 14.4); everything else the latest ones. */
-    if (found && scan->snapshot_id >= 0) {
+    if (s != NULL && scan->snapshot_id >= 0) {
         PML_RETURN_IF(pml_table__schema_at(&p->schema, p->table, s->schema_id, err));
         PML_RETURN_IF(pml_table_options__check_supported(p->schema, p->table->overrides, p->table->n_overrides, false,
                                                          p->table->path, err));
@@ -151,6 +151,12 @@ static int resolve_predicate(pml_plan *p, const pml_scan *scan, pml_error *err)
     return PML_OK;
 }
 
+int pml_plan__resolve(pml_plan *p, const pml_scan *scan, const pml_snapshot *s, pml_error *err)
+{
+    PML_RETURN_IF(resolve_schema(p, scan, s, err));
+    return resolve_predicate(p, scan, err);
+}
+
 static int refuse_indexes(pml_plan *p, const pml_snapshot *s, pml_error *err)
 {
     pml_index_entries entries = {0};
@@ -181,11 +187,9 @@ static bool same_fields(const pml_table_schema *a, const pml_table_schema *b)
     return true;
 }
 
-/* Refuses what a file holds and this version would read wrongly. */
-static int refuse_file(pml_plan *p, const pml_manifest_entry *e, pml_error *err)
+int pml_plan__refuse_file(pml_plan *p, int32_t bucket, const pml_data_file *f, pml_error *err)
 {
     char format[16];
-    const pml_data_file *f = &e->file;
     const pml_table_schema *written;
     PML_RETURN_IF(pml_path__format(format, f->name, err));
     if (strcmp(format, "parquet") != 0)
@@ -195,9 +199,9 @@ static int refuse_file(pml_plan *p, const pml_manifest_entry *e, pml_error *err)
     if (f->write_cols.present)
         return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_DATA_FILE, f->name,
                              "needs data-evolution: %s of %s holds some of the columns only", f->name, p->table->path);
-    if (e->bucket < 0)
-        return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_DATA_FILE, f->name,
-                             "needs bucket:postpone: %s of %s is in bucket %d", f->name, p->table->path, e->bucket);
+    if (bucket < 0)
+        return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_DATA_FILE, f->name, "needs bucket:postpone: %s of %s is in bucket %d",
+                             f->name, p->table->path, bucket);
     PML_RETURN_IF(pml_table__schema_at(&written, p->table, f->schema_id, err));
     if (written != p->schema && !same_fields(written, p->schema))
         return pml_error__at(
@@ -226,7 +230,7 @@ static int plan_files(pml_manifest_entries *live, pml_plan *p, const pml_snapsho
     }
     for (size_t i = 0; i < live->n; i++) {
         bool matches;
-        PML_TRY(refuse_file(p, &live->v[i], err));
+        PML_TRY(pml_plan__refuse_file(p, live->v[i].bucket, &live->v[i].file, err));
         PML_TRY(pml_prune__file(&matches, &prune, &live->v[i].file, err));
         if (matches)
             live->v[kept++] = live->v[i];
@@ -239,13 +243,13 @@ out:
 
 /* ---- the whole ---- */
 
-static int plan_new(pml_plan **out, const pml_scan *scan)
+int pml_plan__new(pml_plan **out, const pml_scan *scan, pml_error *err)
 {
     pml_env *env = scan->table->env;
     pml_plan *p = pml_env__calloc(env, 1, sizeof *p);
     *out = p;
     if (p == NULL)
-        return PML_E_NOMEM;
+        return pml_error__no_memory(err);
     atomic_init(&p->refs, 1);
     p->env = env;
     pml_table_acquire(scan->table);
@@ -263,11 +267,9 @@ static int plan_once(pml_plan **out, const pml_scan *scan, pml_error *err)
     bool found = false;
     pml_manifest_entries live = {0};
     int rc;
-    if (plan_new(&p, scan) != PML_OK)
-        return pml_error__no_memory(err);
+    PML_RETURN_IF(pml_plan__new(&p, scan, err));
     PML_TRY(pin_and_choose(&s, &found, p, scan, err));
-    PML_TRY(resolve_schema(p, scan, &s, found, err));
-    PML_TRY(resolve_predicate(p, scan, err));
+    PML_TRY(pml_plan__resolve(p, scan, found ? &s : NULL, err));
     if (found) {
         PML_TRY(refuse_indexes(p, &s, err));
         PML_TRY(plan_files(&live, p, &s, err));
@@ -276,6 +278,8 @@ static int plan_once(pml_plan **out, const pml_scan *scan, pml_error *err)
     *out = p;
     p = NULL;
 out:
+    if (rc == PML_E_SNAPSHOT_GONE && found)
+        rc = pml_table__gone_or_damaged(p->table, s.id, err);
     pml_plan_free(p);
     return rc;
 }

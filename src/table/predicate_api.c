@@ -68,6 +68,8 @@ int pml_predicate_leaf(pml_predicate **out, const pml_table *table, const char *
     size_t k = 0;
     int rc = PML_OK;
     *out = NULL;
+    if (table == NULL || column == NULL || (n > 0 && literals == NULL))
+        return pml_error__set(err, PML_E_INVAL, "a predicate wants a table, a column and its values");
     while (k < sizeof ops / sizeof ops[0] && ops[k].op != op)
         k++;
     if (k == sizeof ops / sizeof ops[0])
@@ -103,6 +105,7 @@ out:
 static int combine(pml_predicate **out, pml_env *env, pml_pred_op op, pml_predicate **children, size_t n, pml_error *err)
 {
     pml_predicate *p = NULL;
+    bool missing = false;
     int rc = predicate_new(&p, env);
     *out = NULL;
     if (rc == PML_OK) {
@@ -111,13 +114,16 @@ static int combine(pml_predicate **out, pml_env *env, pml_pred_op op, pml_predic
         rc = p->tree->children == NULL ? PML_E_NOMEM : PML_OK;
     }
     for (size_t i = 0; rc == PML_OK && i < n; i++) {
-        rc = pml_pred__copy(&p->tree->children[i], &p->arena, children[i]->tree);
+        missing = children[i] == NULL; /* what a failed leaf left behind */
+        rc = missing ? PML_E_INVAL : pml_pred__copy(&p->tree->children[i], &p->arena, children[i]->tree);
         p->tree->n_children += rc == PML_OK;
     }
     for (size_t i = 0; i < n; i++)
         pml_predicate_free(children[i]);
     if (rc != PML_OK) {
         pml_predicate_free(p);
+        if (missing)
+            return pml_error__set(err, PML_E_INVAL, "a child of AND or OR is NULL");
         return rc == PML_E_LIMIT ? pml_error__set(err, rc, "the predicate is nested deeper than %d", PML_PRED_DEPTH_MAX)
                                  : pml_error__no_memory(err);
     }

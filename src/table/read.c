@@ -106,12 +106,20 @@ static int open_next(split_reader *r, pml_error *err)
     if (r->next_file < s->n_files) {
         char format[16];
         size_t i = r->next_file++;
-        const pml_format_read request = {r->stored_fields, r->n_stored, r->plan->predicate, r->batch_rows, r->validate_full};
+        const pml_format_read request = {.fields = r->stored_fields,
+                                         .n_fields = r->n_stored,
+                                         .predicate = r->plan->predicate,
+                                         .batch_rows = r->batch_rows,
+                                         .validate_full = r->validate_full,
+                                         .expect_rows = s->files[i].row_count,
+                                         .expect_bytes = s->files[i].size_bytes};
         PML_RETURN_IF(pml_path__format(format, s->files[i].name, err));
         int rc = pml_format__open(&r->source, r->env, format, s->paths[i], &request, err);
         if (rc == PML_E_NOT_FOUND)
             rc = pml_error__at(err, PML_E_SNAPSHOT_GONE, PML_PLACE_DATA_FILE, s->paths[i],
                                "%s is gone: its snapshot expired after the plan was made; plan again", s->paths[i]);
+        if (rc == PML_E_SNAPSHOT_GONE)
+            rc = pml_table__gone_or_damaged(r->plan->table, r->plan->snapshot_id, err);
         return rc;
     }
     if (r->next_file++ == s->n_files && s->memory_part >= 0) {

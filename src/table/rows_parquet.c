@@ -62,7 +62,8 @@ out:
 int pml_rows_parquet__open(struct ArrowArrayStream *out, const pml_rows_input *in, pml_error *err)
 {
     const pml_bridge *bridge;
-    const pml_format_read request = {in->fields, in->n_fields, NULL, in->batch_rows, true};
+    const pml_format_read request = {
+        .fields = in->fields, .n_fields = in->n_fields, .batch_rows = in->batch_rows, .validate_full = true};
     if (strcmp(in->path, "-") == 0)
         return pml_error__set(err, PML_E_INVAL,
                               "Parquet cannot be read from standard input: its directory is at the end of the file");

@@ -31,7 +31,7 @@ typedef struct pml_split {
     const char *partition_path;
     int32_t bucket, total_buckets;
     size_t n_files;
-    const pml_data_file *files;
+    pml_data_file *files;
     const char **paths;   /* full path of each file */
     int64_t memory_part; /* index into the plan's pins, -1: none */
     int64_t memory_rows;
@@ -60,6 +60,33 @@ void pml_plan__acquire(pml_plan *plan);
 int pml_plan__make_splits(pml_plan *plan, const pml_manifest_entries *live, pml_error *err);
 /* Rows of the files of a split by the metadata, at most INT64_MAX. */
 int64_t pml_split__rows_on_disk(const pml_split *s);
+/* The pieces of that: a split with room for n_files, a file into it (its partition and bucket are set), and the partition's
+   directory as it is shown. *cap is the caller's count of room in p->splits, 0 at first. */
+int pml_plan__add_split(pml_split **out, pml_plan *p, size_t *cap, size_t n_files, pml_error *err);
+int pml_plan__add_file(pml_plan *p, pml_split *s, const pml_data_file *file, pml_error *err);
+int pml_plan__partition_path(const char **out, pml_plan *p, pml_bytes partition, pml_error *err);
+
+/* The pieces of planning that plans from serialised splits share: an empty plan; what is read of it (snapshot NULL: none); and the
+   refusal of a file that this version would read wrongly. */
+int pml_plan__new(pml_plan **out, const pml_scan *scan, pml_error *err);
+int pml_plan__resolve(pml_plan *p, const pml_scan *scan, const pml_snapshot *s, pml_error *err);
+int pml_plan__refuse_file(pml_plan *p, int32_t bucket, const pml_data_file *f, pml_error *err);
+
+/* ---- serialised splits (plan_splits.c) ---- */
+/* The disk part of a split as Java's bytes. */
+int pml_plan__write_split(pml_buf *out, const pml_plan *p, size_t i, pml_error *err);
+/* One split of a plan that is put together. */
+typedef struct pml_plan_part {
+    pml_bytes bytes;     /* a DataSplit; ptr NULL: memory only, of the following partition-bucket */
+    pml_bytes partition; /* counted row bytes */
+    int32_t bucket, total_buckets;
+    int64_t memory_part, memory_rows; /* -1, 0: none */
+} pml_plan_part;
+/* A plan of these parts at one snapshot (-1: none; -2: that of the first part). The caller puts its pins in. */
+enum { PML_PLAN_SNAPSHOT_OF_PARTS = -2 };
+int pml_plan__from_parts(pml_plan **out, const pml_scan *scan, int64_t snapshot_id, const pml_plan_part *v, size_t n,
+                         pml_error *err);
+
 /* One split as a stream in the plan's output columns; predicate applied, limit not. */
 int pml_split__open(struct ArrowArrayStream *out, pml_plan *plan, size_t split, const pml_read_options *options, pml_error *err);
 

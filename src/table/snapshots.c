@@ -205,3 +205,17 @@ int pml_table__live_files(pml_manifest_entries *out, pml_arena *arena, pml_table
     out->v = all.v;
     return cancel_deleted(out, t->env, &all, err);
 }
+
+int pml_table__gone_or_damaged(pml_table *t, int64_t snapshot_id, pml_error *err)
+{
+    char file[sizeof err->file] = "";
+    int64_t latest;
+    /* Expiry removes files before the snapshot that names them, but never those of the latest snapshot. */
+    if (pml_table__latest_snapshot(&latest, t, true, NULL) != PML_OK || latest != snapshot_id)
+        return PML_E_SNAPSHOT_GONE;
+    if (err != NULL)
+        memcpy(file, err->file, sizeof file);
+    return pml_error__at(err, PML_E_CORRUPT, PML_PLACE_FILE, file,
+                         "%s is missing, although the latest snapshot %lld of %s names it: the table is damaged", file,
+                         (long long)snapshot_id, t->path);
+}

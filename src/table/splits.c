@@ -115,9 +115,9 @@ static int compare_order(const void *pa, const void *pb)
     return a->index < b->index ? -1 : 1;
 }
 
-static int split_add(pml_plan *p, size_t *cap, const group *g, const char *path, const ordered *files, size_t n,
-                     pml_error *err)
+int pml_plan__add_split(pml_split **out, pml_plan *p, size_t *cap, size_t n_files, pml_error *err)
 {
+    *out = NULL;
     if (p->n_splits == *cap) {
         size_t wider = *cap == 0 ? 16 : *cap * 2;
         pml_split *v = pml_arena__array(&p->arena, wider, sizeof *v);
@@ -129,41 +129,57 @@ static int split_add(pml_plan *p, size_t *cap, const group *g, const char *path,
         *cap = wider;
     }
     pml_split *s = &p->splits[p->n_splits];
-    pml_data_file *copies = pml_arena__array(&p->arena, n, sizeof *copies);
-    *s = (pml_split){.partition = g->partition,
-                     .partition_path = path,
-                     .bucket = g->bucket,
-                     .total_buckets = g->total_buckets,
-                     .files = copies,
-                     .memory_part = -1};
-    s->paths = pml_arena__array(&p->arena, n, sizeof *s->paths);
-    if (copies == NULL || s->paths == NULL)
+    *s = (pml_split){.memory_part = -1};
+    s->files = pml_arena__array(&p->arena, n_files, sizeof *s->files);
+    s->paths = pml_arena__array(&p->arena, n_files, sizeof *s->paths);
+    if (s->files == NULL || s->paths == NULL)
         return pml_error__no_memory(err);
     p->n_splits++;
-    for (size_t i = 0; i < n; i++) {
-        char *file_path;
-        copies[i] = *files[i].file;
-        PML_RETURN_IF(pml_path__data_file(&file_path, p->env, p->table->path, p->schema, &p->table->options,
-                                          g->partition, g->bucket, files[i].file, err));
-        s->paths[s->n_files++] = file_path;
-    }
+    *out = s;
+    return PML_OK;
+}
+
+int pml_plan__add_file(pml_plan *p, pml_split *s, const pml_data_file *file, pml_error *err)
+{
+    char *path;
+    s->files[s->n_files] = *file;
+    PML_RETURN_IF(pml_path__data_file(&path, p->env, p->table->path, p->schema, &p->table->options, s->partition, s->bucket, file,
+                                      err));
+    s->paths[s->n_files++] = path;
+    return PML_OK;
+}
+
+int pml_plan__partition_path(const char **out, pml_plan *p, pml_bytes partition, pml_error *err)
+{
+    char *path;
+    PML_RETURN_IF(pml_path__partition(&path, p->env, p->schema, &p->table->options, partition, err));
+    size_t len = strlen(path);
+    *out = pml_arena__strndup(&p->arena, path, len > 0 ? len - 1 : 0); /* without the last '/' */
+    pml_env__free(p->env, path);
+    return *out == NULL ? pml_error__no_memory(err) : PML_OK;
+}
+
+static int split_add(pml_plan *p, size_t *cap, const group *g, const char *path, const ordered *files, size_t n, pml_error *err)
+{
+    pml_split *s;
+    PML_RETURN_IF(pml_plan__add_split(&s, p, cap, n, err));
+    s->partition = g->partition;
+    s->partition_path = path;
+    s->bucket = g->bucket;
+    s->total_buckets = g->total_buckets;
+    for (size_t i = 0; i < n; i++)
+        PML_RETURN_IF(pml_plan__add_file(p, s, files[i].file, err));
     return PML_OK;
 }
 
 static int pack_group(pml_plan *p, size_t *cap, const group *g, pml_error *err)
 {
-    char *path = NULL;
+    const char *shown = NULL;
     ordered *files = pml_env__calloc(p->env, g->n, sizeof *files);
     int rc;
     if (files == NULL)
         return pml_error__no_memory(err);
-    PML_TRY(pml_path__partition(&path, p->env, p->schema, &p->table->options, g->partition, err));
-    size_t len = strlen(path);
-    const char *shown = pml_arena__strndup(&p->arena, path, len > 0 ? len - 1 : 0); /* without the last '/' */
-    if (shown == NULL) {
-        rc = pml_error__no_memory(err);
-        goto out;
-    }
+    PML_TRY(pml_plan__partition_path(&shown, p, g->partition, err));
     for (size_t i = 0; i < g->n; i++)
         files[i] = (ordered){g->files[i], i};
     if (g->n > 1)
@@ -189,7 +205,6 @@ static int pack_group(pml_plan *p, size_t *cap, const group *g, pml_error *err)
         p->splits[p->n_splits - 1].memory_rows = part.rows;
     }
 out:
-    pml_env__free(p->env, path);
     pml_env__free(p->env, files);
     return rc;
 }

@@ -12,6 +12,18 @@ void pml_text_clear(pml_text *text)
     *text = (pml_text){0};
 }
 
+int pml_text__of_buf(pml_text *out, pml_buf *buf, pml_error *err)
+{
+    *out = (pml_text){0};
+    PML_RETURN_IF(pml_buf__check(buf, err));
+    pml_env *env = buf->env;
+    out->ptr = (char *)pml_buf__take(buf, &out->len);
+    if (out->ptr == NULL)
+        return pml_error__no_memory(err);
+    out->env = env;
+    return PML_OK;
+}
+
 void pml_names_clear(pml_names *names)
 {
     for (size_t i = 0; i < names->n; i++)
@@ -170,12 +182,9 @@ static int options_parse(pml_table *t, pml_error *err)
     return pml_table_options__parse(&t->options, t->schema, t->overrides, t->n_overrides, false, t->path, err);
 }
 
-int pml_table_open(pml_table **out, pml_env *env, const char *path, const pml_table_open_options *options,
-                   pml_error *err)
+/* Everything but the schema. */
+static int table_begin(pml_table **out, pml_env *env, const char *path, const pml_table_open_options *options, pml_error *err)
 {
-    pml_table *t = NULL;
-    int64_t id;
-    int rc;
     *out = NULL;
     if (path == NULL || path[0] == '\0')
         return pml_error__set(err, PML_E_INVAL, "the table's directory is empty");
@@ -183,8 +192,24 @@ int pml_table_open(pml_table **out, pml_env *env, const char *path, const pml_ta
         return pml_error__set(err, PML_E_INVAL, "pml_table_open_options.struct_size is %zu, this library knows %zu",
                               options->struct_size, sizeof *options);
     const char *branch = options != NULL && options->branch != NULL ? options->branch : "main";
-    PML_TRY(table_new(&t, env, path, branch, err));
-    PML_TRY(overrides_copy(t, options, err));
+    PML_RETURN_IF(table_new(out, env, path, branch, err));
+    return overrides_copy(*out, options, err);
+}
+
+/* What the schema's options and content allow. */
+static int table_check(pml_table *t, pml_error *err)
+{
+    PML_RETURN_IF(pml_table_options__check_supported(t->schema, t->overrides, t->n_overrides, false, t->path, err));
+    return options_parse(t, err);
+}
+
+int pml_table_open(pml_table **out, pml_env *env, const char *path, const pml_table_open_options *options, pml_error *err)
+{
+    pml_table *t = NULL;
+    int64_t id;
+    int rc;
+    *out = NULL;
+    PML_TRY(table_begin(&t, env, path, options, err));
     PML_TRY(pml_table__latest_schema_id(&id, env, t->branch_root, err));
     if (id < 0) {
         rc = pml_error__at(err, PML_E_NOT_FOUND, PML_PLACE_SCHEMA, t->branch_root,
@@ -192,8 +217,24 @@ int pml_table_open(pml_table **out, pml_env *env, const char *path, const pml_ta
         goto out;
     }
     PML_TRY(schema_load(&t->schema, env, t->branch_root, id, err));
-    PML_TRY(pml_table_options__check_supported(t->schema, t->overrides, t->n_overrides, false, t->path, err));
-    PML_TRY(options_parse(t, err));
+    PML_TRY(table_check(t, err));
+    *out = t;
+    t = NULL;
+out:
+    pml_table_release(t);
+    return rc;
+}
+
+int pml_table_open_schema(pml_table **out, pml_env *env, const char *path, const char *schema_json, size_t len,
+                          const pml_table_open_options *options, pml_error *err)
+{
+    pml_table *t = NULL;
+    int rc;
+    *out = NULL;
+    PML_TRY(table_begin(&t, env, path, options, err));
+    t->schema_given = true;
+    PML_TRY(pml_table_schema__parse(&t->schema, env, (pml_bytes){(const uint8_t *)schema_json, len}, "the given schema", err));
+    PML_TRY(table_check(t, err));
     *out = t;
     t = NULL;
 out:
@@ -290,13 +331,7 @@ int pml_table_schema_json(pml_text *out, const pml_table *t, pml_error *err)
     *out = (pml_text){0};
     pml_buf__init(&text, t->env, PML_SCHEMA_FILE_MAX);
     (void)pml_table_schema__write(&text, t->schema);
-    int rc = pml_buf__check(&text, err);
-    if (rc == PML_OK) {
-        out->ptr = (char *)pml_buf__take(&text, &out->len);
-        out->env = t->env;
-        if (out->ptr == NULL)
-            rc = pml_error__no_memory(err);
-    }
+    int rc = pml_text__of_buf(out, &text, err);
     pml_buf__clear(&text);
     return rc;
 }

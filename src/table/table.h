@@ -17,6 +17,7 @@ struct pml_table {
     char *path;        /* data, manifests and everything that branches share */
     char *branch_root; /* schema, snapshot, metadata; equals path for main */
     pml_table_schema *schema;
+    bool schema_given; /* by the caller: schema/ may hold none */
     pml_arena arena; /* overrides */
     pml_option *overrides;
     size_t n_overrides;
@@ -24,6 +25,9 @@ struct pml_table {
     pml_mutex schemas_mu;
     pml_map schemas; /* id (int64) -> pml_table_schema, guarded by schemas_mu; entries live as long as the table */
 };
+
+/* The buffer's bytes as a text that the caller owns. The buffer is empty afterwards. */
+int pml_text__of_buf(pml_text *out, pml_buf *buf, pml_error *err);
 
 const pml_field *pml_table__fields(const pml_table *t, size_t *n);
 /* The schema with this id, borrowed from the table's cache. */
@@ -40,6 +44,9 @@ int pml_table__earliest_snapshot(int64_t *id, pml_table *t, pml_error *err);
    rewrite in place may show part of it. */
 int pml_table__load_snapshot(pml_snapshot *out, pml_arena *arena, pml_table *t, int64_t id, pml_error *err);
 
+/* After PML_E_SNAPSHOT_GONE with the missing file in err->file: becomes PML_E_CORRUPT when the snapshot
+   is the latest one, which nothing expires. Returns the code. */
+int pml_table__gone_or_damaged(pml_table *t, int64_t snapshot_id, pml_error *err);
 /* Whole metadata files. names are plain file names in manifest/. A missing one is PML_E_SNAPSHOT_GONE. */
 int pml_table__load_manifest_list(pml_manifest_list *out, pml_arena *arena, pml_table *t, const char *name, pml_error *err);
 int pml_table__load_manifest(pml_manifest_entries *out, pml_arena *arena, pml_table *t, const char *name,

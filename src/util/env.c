@@ -79,11 +79,36 @@ static void system_log(void *ctx, int level, const char *component, const char *
 
 extern const pml_file_system pml_local_file_system; /* src/storage/local_fs.c; bound here so that env needs no set-up call */
 
-static int env_fill(pml_env *env, const pml_env_options *o, pml_error *err)
+/* A table of functions with a hole would be a crash at the first call that needs it. */
+static int env_check(const pml_env_options *o, pml_error *err)
 {
-    if (o != NULL && o->struct_size != sizeof *o)
+    const pml_allocator *a = o->allocator;
+    const pml_clock *c = o->clock;
+    const pml_file_system *f = o->file_system;
+    const char *missing = NULL;
+    if (o->struct_size != sizeof *o)
         return pml_error__set(err, PML_E_INVAL, "pml_env_options.struct_size is %zu, this library knows %zu", o->struct_size,
                               sizeof *o);
+    if (a != NULL && (a->alloc == NULL || a->realloc == NULL || a->free == NULL))
+        missing = "allocator";
+    if (c != NULL && (c->wall_ms == NULL || c->mono_ns == NULL || c->sleep_ms == NULL))
+        missing = "clock";
+    if (o->random != NULL && o->random->bytes == NULL)
+        missing = "random";
+    if (o->logger != NULL && o->logger->write == NULL)
+        missing = "logger";
+    if (f != NULL && f->struct_size != sizeof *f)
+        return pml_error__set(err, PML_E_INVAL, "pml_file_system.struct_size is %zu, this library knows %zu", f->struct_size, sizeof *f);
+    if (f != NULL && (f->open_read == NULL || f->size == NULL || f->read_at == NULL || f->close_read == NULL || f->create == NULL ||
+                      f->write == NULL || f->sync == NULL || f->close_write == NULL || f->publish == NULL || f->replace == NULL ||
+                      f->remove_file == NULL || f->remove_directory == NULL || f->make_directory == NULL ||
+                      f->sync_directory == NULL || f->stat == NULL || f->list == NULL))
+        missing = "file_system";
+    return missing == NULL ? PML_OK : pml_error__set(err, PML_E_INVAL, "a function of pml_env_options.%s is missing", missing);
+}
+
+static void env_fill(pml_env *env, const pml_env_options *o)
+{
     if (o != NULL && o->file_system != NULL)
         env->fs = *o->file_system;
     else
@@ -97,7 +122,6 @@ static int env_fill(pml_env *env, const pml_env_options *o, pml_error *err)
     else
         env->random = (pml_random){NULL, system_random};
     env->log = o != NULL && o->logger != NULL ? *o->logger : (pml_logger){NULL, system_log};
-    return PML_OK;
 }
 
 int pml_env_new(pml_env **out, const pml_env_options *options, pml_error *err)
@@ -105,9 +129,12 @@ int pml_env_new(pml_env **out, const pml_env_options *options, pml_error *err)
     const pml_allocator fallback = {NULL, system_alloc, system_realloc, system_free};
     const pml_allocator *al = &fallback;
     pml_env *env;
-    int rc;
+    if (out == NULL)
+        return pml_error__set(err, PML_E_INVAL, "pml_env_new has nowhere to put the environment");
     *out = NULL;
-    if (options != NULL && options->struct_size == sizeof *options && options->allocator != NULL)
+    if (options != NULL)
+        PML_RETURN_IF(env_check(options, err));
+    if (options != NULL && options->allocator != NULL)
         al = options->allocator;
     env = al->alloc(al->ctx, sizeof *env + sizeof(pml_mutex));
     if (env == NULL)
@@ -116,11 +143,7 @@ int pml_env_new(pml_env **out, const pml_env_options *options, pml_error *err)
     atomic_init(&env->refs, 1);
     env->al = *al;
     env->slot_lock = env + 1;
-    rc = env_fill(env, options, err);
-    if (rc != PML_OK) {
-        al->free(al->ctx, env);
-        return rc;
-    }
+    env_fill(env, options);
     pml_mutex__init(env->slot_lock, "env.slot", 0);
     *out = env;
     return PML_OK;

@@ -58,7 +58,9 @@ static int int96_read(int64_t *out, int64_t nanos, int32_t julian, pml_error *er
     struct ArrowArrayStream stream;
     struct ArrowArray array;
     test_file f = int96_file(nanos, julian);
-    must_ok(test_parquet_stream(&stream, b, &f, NULL, 0, &test_read_options, err), err);
+    pml_bridge_read_options o = test_read_options;
+    o.validate = PML_BRIDGE_VALIDATE_BASIC; /* the checksum of the page belongs to the bytes that were there before */
+    must_ok(test_parquet_stream(&stream, b, &f, NULL, 0, &o, err), err);
     *out = 0;
     if (stream.get_next(&stream, &array) == 0) {
         *out = ((const int64_t *)array.children[0]->buffers[1])[0];
@@ -83,6 +85,22 @@ static void int96_with_negative_nanos_equals_the_normalised_form(void **state)
     assert_int_equal(a, INT64_MAX);
     must_ok(int96_read(&a, 763145224192, 2440588 - 106752, &err), &err);
     assert_int_equal(a, INT64_MIN);
+}
+
+/* A flipped bit in an uncompressed page would be a wrong value: the page's checksum catches it. */
+static void page_with_a_flipped_bit_is_corrupt(void **state)
+{
+    (void)state;
+    struct ArrowArrayStream stream;
+    struct ArrowArray array = {0};
+    pml_error err = PML_ERROR_INIT;
+    test_file f = int96_file(7, 2440588);
+    must_ok(test_parquet_stream(&stream, b, &f, NULL, 0, &test_read_options, &err), &err);
+    assert_int_not_equal(stream.get_next(&stream, &array), 0);
+    must_fail_with(PML_E_CORRUPT, b->stream_error(&stream, &err), &err);
+    assert_non_null(strstr(err.message, "CRC"));
+    stream.release(&stream);
+    test_file_free(&f);
 }
 
 static void int96_outside_of_nanoseconds_is_an_error_that_names_the_column(void **state)
@@ -278,6 +296,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(int96_with_negative_nanos_equals_the_normalised_form),
+        cmocka_unit_test(page_with_a_flipped_bit_is_corrupt),
         cmocka_unit_test(int96_outside_of_nanoseconds_is_an_error_that_names_the_column),
         cmocka_unit_test(parquet_read_that_fails_gives_the_error_of_the_callback),
         cmocka_unit_test(parquet_write_that_fails_gives_the_error_of_the_callback),

@@ -264,6 +264,7 @@ static void options_have_the_defaults_of_java(void **state)
     assert_int_equal(o.rt_foreign_overwrite, PML_RT_FOREIGN_ASK);
     assert_int_equal(o.rt_progress_max_walk, 1000);
     assert_int_equal(o.rt_plan_retries, 3);
+    assert_int_equal(o.rt_read_view_ttl_ms, 5 * 60 * 1000);
     pml_table_schema__release(s);
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/faulty_fs.h"
 #include "support/rt_rows.h"
 #include "support/sim_fs.h"
 
@@ -284,9 +285,55 @@ static void power_cut_that_keeps_random_parts_leaves_every_row_once(void **state
     crash_everywhere(any);
 }
 
+/* The snapshot gets its name, and then nothing can be read or made durable any more. */
+static void darkness(void *arg, int kind, const char *path)
+{
+    faulty_fs *f = arg;
+    (void)kind, (void)path;
+    faulty_fs_fail_kinds(f, FS_OP(FS_OP_PUBLISH) | FS_OP(FS_OP_OPEN_READ) | FS_OP(FS_OP_STAT) | FS_OP(FS_OP_LIST) |
+                                FS_OP(FS_OP_SYNC_DIRECTORY));
+    faulty_fs_fail_at(f, 1, FAULT_BEFORE, PML_E_IO, 0);
+    faulty_fs_fail_sticky(f);
+}
+
+static void commit_sent_again_after_an_unknown_outcome_is_durable(void **state)
+{
+    sim_fs *sim = sim_fs_new();
+    faulty_fs faulty;
+    pml_table *table;
+    pml_rt_prepared *p;
+    pml_rt_commit_result r = PML_RT_COMMIT_RESULT_INIT;
+    pml_error err = PML_ERROR_INIT;
+    size_t n;
+    (void)state;
+    faulty_fs_init(&faulty, sim_fs_system(sim));
+    test_env *t = test_env_open(&faulty.fs);
+    live l = {.t = t};
+    must_ok(rt_table_create(&table, t->env, TABLE, &shape, &err), &err);
+    pml_table_release(table);
+    sim_fs_sync_all(sim);
+    must_ok(live_open(&l, &err), &err);
+    must_ok(send(&l, 0, HALF, NULL, &err), &err);
+    must_ok(pml_rt_prepare(&p, l.writer, 1, NULL, &err), &err);
+    const pml_rt_entry *const *e = pml_rt_prepared_get(&n, p);
+    faulty_fs_call_at(&faulty, 1, FS_OP(FS_OP_PUBLISH), darkness, &faulty);
+    must_fail_with(PML_E_UNKNOWN_OUTCOME, pml_rt_commit(&r, l.commit, e, n, 1, NULL, &err), &err);
+    faulty_fs_reset(&faulty);
+    must_ok(pml_rt_commit(&r, l.commit, e, n, 1, NULL, &err), &err);
+    assert_int_equal(r.already_committed, 1);
+    pml_rt_prepared_free(p);
+    live_drop(&l);
+    sim_fs_crash(sim, SIM_FS_LOSE_ALL);
+    recover(t, HALF, HALF);
+    test_env_close(t);
+    faulty_fs_destroy(&faulty);
+    sim_fs_free(sim);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(commit_sent_again_after_an_unknown_outcome_is_durable),
         cmocka_unit_test(power_cut_that_loses_everything_unsynced_loses_no_committed_row),
         cmocka_unit_test(power_cut_that_keeps_everything_unsynced_doubles_no_row),
         cmocka_unit_test(power_cut_that_keeps_random_parts_leaves_every_row_once),

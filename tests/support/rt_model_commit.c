@@ -104,9 +104,20 @@ static void resolve(rt_model *m, call *c, int64_t snapshot)
     m->unknown_snapshot = -1;
 }
 
+/* Where an advance to this id goes: late calls do nothing, those below the progress that a partition-bucket began with go to the
+   latest snapshot. 0: nowhere. */
+static int64_t advance_target(const rt_model *m, int64_t id)
+{
+    int64_t newest = m->advanced > m->began ? m->advanced : m->began;
+    if (id >= newest || m->latest < newest)
+        return id;
+    return id >= m->advanced ? m->latest : 0;
+}
+
 void model_advanced(rt_model *m, int64_t id)
 {
-    if (id < m->advanced && m->snapshots[m->advanced].exists)
+    id = advance_target(m, id);
+    if (id == 0)
         return;
     for (int pb = 0; pb < m->n_pbs; pb++) {
         live_pb *l = &m->live[pb];
@@ -184,7 +195,7 @@ static void after_failure(rt_model *m, call *c, const outcome *o, int rc)
 {
     int64_t id = latest_on_disk(m);
     if (id == m->latest || m->failed) {
-        if (rc == PML_E_UNKNOWN_OUTCOME) {
+        if (rc == PML_E_UNKNOWN_OUTCOME && o->pending) { /* else it is there, and only not known to be durable */
             m->unknown = true;
             memcpy(m->unknown_selected, c->selected, sizeof m->unknown_selected);
         }
@@ -329,10 +340,10 @@ void model_forget_entries(rt_model *m)
 void model_advance(rt_model *m, int64_t id)
 {
     pml_error err = PML_ERROR_INIT;
-    bool there = id >= 1 && id <= m->latest && m->snapshots[id].exists;
-    bool stale = id >= 1 && id < m->advanced && m->snapshots[m->advanced].exists;
-    int code = id < 1 ? PML_E_INVAL : there || stale ? PML_OK : PML_E_NOT_FOUND;
-    if (there && model_anchor(m, id) < m->earliest)
+    int64_t to = id < 1 ? -1 : advance_target(m, id);
+    bool there = to >= 1 && to <= m->latest && m->snapshots[to].exists;
+    int code = id < 1 ? PML_E_INVAL : there || to == 0 ? PML_OK : PML_E_NOT_FOUND;
+    if (there && model_anchor(m, to) < m->earliest)
         return; /* its progress expired: lost or not, depending on what is cached */
     bool armed = there && model_chance(m, 10) && model_arm(m);
     int rc = pml_rt_advance(m->ctx, id, &err);

@@ -42,9 +42,7 @@ bool model_is_fault(int rc)
 static void open_writer(rt_model *m)
 {
     pml_error err = PML_ERROR_INIT;
-    m->opened_snapshot = m->latest;
-    for (int pb = 0; pb < m->n_pbs; pb++)
-        m->opened[pb] = model_effective(m, m->latest, pb);
+    model_refresh_opened(m);
     (void)model_expect(m, PML_OK, pml_rt_writer_open(&m->writer, m->table, m->ctx, NULL, &err), &err, "writer_open");
 }
 
@@ -59,7 +57,7 @@ void model_open(rt_model *m)
         o.options = &unverified;
     }
     m->write_rows = m->rejected = 0;
-    m->advanced = -1;
+    m->advanced = m->began = -1;
     m->unknown = false;
     m->unknown_snapshot = -1;
     for (int pb = 0; pb < MODEL_PBS; pb++) {
@@ -258,6 +256,7 @@ static void lose_everything(rt_model *m)
     if (pml_rt_offsets_all_lost(offsets) != 1 || pml_rt_offsets_count(offsets) != 0)
         model_fail(m, "the anchor is gone, and %zu partition-buckets are recorded", pml_rt_offsets_count(offsets));
     pml_rt_offsets_free(offsets);
+    m->all_lost = true;
     for (int pb = 0; pb < m->n_pbs; pb++)
         m->opened[pb].state = MARK_LOST;
     if (!m->failed)

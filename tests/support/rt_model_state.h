@@ -91,6 +91,7 @@ typedef struct rt_model {
     faulty_fs faulty;
     test_env *t;
     bool failed, ended;
+    bool all_lost; /* the last progress expired */
     bool tidy; /* nothing is done that may leave files behind */
     uint64_t nonce;
     /* all rows ever sent */
@@ -107,8 +108,9 @@ typedef struct rt_model {
     pml_rt_context *ctx;
     pml_rt_writer *writer;
     pml_commit *commit;
-    model_mark opened[MODEL_PBS]; /* progress when the writer opened, and its snapshot */
+    model_mark opened[MODEL_PBS]; /* progress that a new partition-bucket begins with, and its snapshot */
     int64_t opened_snapshot;
+    int64_t began; /* the newest one that a partition-bucket of this life began with, -1 */
     live_pb live[MODEL_PBS];
     int64_t identifier, advanced;
     pml_rt_prepared *prepared, *old_prepared;
@@ -178,6 +180,7 @@ void model_stream_drop(rt_model *m, bool all);
 void model_read_all(rt_model *m, bool without_memory);
 
 /* ---- rt_model_write.c ---- */
+void model_refresh_opened(rt_model *m); /* partition-buckets begin at the progress of now */
 void model_write(rt_model *m, bool huge);
 void model_write_invalid(rt_model *m);
 void model_replay(rt_model *m);

@@ -31,6 +31,15 @@ void model_buckets(rt_model *m, int32_t *buckets, const struct ArrowArray *rows,
                            &err, "bucket");
 }
 
+void model_refresh_opened(rt_model *m)
+{
+    if (m->all_lost)
+        return;
+    m->opened_snapshot = m->latest;
+    for (int pb = 0; pb < m->n_pbs; pb++)
+        m->opened[pb] = model_effective(m, m->latest, pb);
+}
+
 /* Expected code of the slice of one partition-bucket, the first to be refused in order decides. */
 static int code_of(const rt_model *m, int pb)
 {
@@ -48,6 +57,8 @@ static void open_pb(rt_model *m, int pb)
     const model_mark *o = &m->opened[pb];
     if (l->open)
         return;
+    if (m->opened_snapshot > m->began)
+        m->began = m->opened_snapshot;
     *l = (live_pb){.open = true, .lineage = o->lineage};
     l->base = l->next = l->prepared = o->state == MARK_KNOWN ? o->end : 0;
     l->committed = l->adopted = l->base;
@@ -218,6 +229,7 @@ void model_write(rt_model *m, bool huge)
 {
     batch *b = calloc(1, sizeof *b);
     assert_non_null(b);
+    model_refresh_opened(m);
     int pb = usable_pb(m);
     b->n = huge ? ROWS_MAX : model_chance(m, 4) ? 0 : 1 + model_below(m, 6);
     b->named = b->n > 0 && model_chance(m, 50);
@@ -239,6 +251,7 @@ void model_write(rt_model *m, bool huge)
 /* Rows that the last life lost are sent again, as a source would. */
 void model_replay(rt_model *m)
 {
+    model_refresh_opened(m);
     for (int pb = 0; pb < m->n_pbs && !m->failed && !m->ended; pb++) {
         rt_ids *ids = &m->lost_ids[pb], *offsets = &m->lost_offsets[pb];
         size_t done = 0;

@@ -58,7 +58,7 @@ static void test_sleep(void *ctx, int64_t ms)
 
 uint64_t test_random(test_env *t)
 {
-    uint64_t z = (t->random_state += 0x9E3779B97F4A7C15u);
+    uint64_t z = __atomic_add_fetch(&t->random_state, 0x9E3779B97F4A7C15u, __ATOMIC_RELAXED); /* threads of a test draw, too */
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
     z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
     return z ^ (z >> 31);

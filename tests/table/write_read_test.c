@@ -274,7 +274,8 @@ static void splits_read_one_by_one_are_the_whole(void **state)
     table_kit_run("\"q\"", "\"bucket\":\"2\",\"bucket-key\":\"id\",\"source.split.target-size\":\"1 b\"", each_split);
 }
 
-static void missing_file(table_kit *k)
+/* expired: a newer snapshot came after the plan, so that the one it read may be gone with its files. */
+static void missing_file(table_kit *k, bool expired)
 {
     pml_plan *plan;
     struct ArrowArrayStream stream;
@@ -283,22 +284,35 @@ static void missing_file(table_kit *k)
     (void)table_kit_append(k, 10);
     (void)table_kit_append(k, 10);
     kit_plan(&plan, k, &(kit_read){0});
+    if (expired)
+        (void)table_kit_append(k, 10);
     assert_int_equal(remove(plan->splits[0].paths[0]), 0);
     must_ok(pml_read_open(&stream, plan, NULL, &err), &err);
     pml_plan_free(plan);
     for (int i = 0; i < 3; i++) { /* going on after a failure must not skip the file */
         assert_int_not_equal(stream.get_next(&stream, &batch), 0);
         assert_null(batch.release);
-        must_fail_with(PML_E_SNAPSHOT_GONE, pml_stream_error(&stream, &err), &err);
-        assert_non_null(strstr(err.message, "plan again"));
+        must_fail_with(expired ? PML_E_SNAPSHOT_GONE : PML_E_CORRUPT, pml_stream_error(&stream, &err), &err);
+        assert_non_null(strstr(err.message, expired ? "plan again" : "damaged"));
     }
     stream.release(&stream);
+}
+
+static void missing_file_of_the_latest_snapshot(table_kit *k)
+{
+    missing_file(k, false);
+}
+
+static void missing_file_of_an_older_snapshot(table_kit *k)
+{
+    missing_file(k, true);
 }
 
 static void missing_data_file_fails_the_stream_for_good(void **state)
 {
     (void)state;
-    table_kit_run("", "", missing_file);
+    table_kit_run("", "", missing_file_of_the_latest_snapshot);
+    table_kit_run("", "", missing_file_of_an_older_snapshot);
 }
 
 int main(void)

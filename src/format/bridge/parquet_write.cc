@@ -191,6 +191,7 @@ arrow::Result<std::shared_ptr<parquet::WriterProperties>> properties_make(Writer
     builder.version(parquet::ParquetVersion::PARQUET_2_6);
     builder.data_page_version(parquet::ParquetDataPageVersion::V1);
     builder.enable_store_decimal_as_integer();
+    builder.enable_page_checksum(); /* as Java: a flipped bit in an uncompressed page would else be a wrong value */
     builder.max_row_group_length(row_group_rows_max);
     builder.set_size_statistics_level(parquet::SizeStatisticsLevel::None);
     dictionary_set(&builder, options.dictionary != 0, root);

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The bytes of a commit message: what one prepare made in one partition-bucket (Java: CommitMessageSerializer). The version is
+ * not in the bytes; whoever stores them keeps it beside. The only place that knows this layout; docs/protocol.md tells it to
+ * others. Primitives: java_bytes.h.
+ *
+ *   prow  partition
+ *   i32   bucket
+ *   bool  has total buckets; if so i32                      (since version 7)
+ *   list  new, deleted, changelog files                     i32 count, files; generation: 3 "09", 4 and 5 "10", 6 and 7 "12",
+ *                                                           8 to 11 the one of 20 fields
+ *   list  new, deleted index files                          (since version 10)
+ *   list  files before compaction, after it, its changelog
+ *   list  new, deleted index files                          (the only index lists before version 10)
+ */
+#ifndef PML_META_SERDE_MESSAGE_H
+#define PML_META_SERDE_MESSAGE_H
+
+#include "meta/serde_file.h"
+
+enum {
+    PML_MESSAGE_VERSION_WRITTEN = 11,
+    PML_MESSAGE_VERSION_OLDEST = 3,
+    PML_MESSAGE_BYTES_MAX = 256 * 1024 * 1024 /* like splits */
+};
+
+/* Of append tables only: nothing but new files. */
+typedef struct pml_commit_message {
+    pml_bytes partition; /* counted row bytes */
+    int32_t bucket;
+    bool has_total_buckets;
+    int32_t total_buckets;
+    size_t n_files;
+    pml_data_file *files;
+} pml_commit_message;
+
+/* Version 11. */
+int pml_serde_message__write(pml_buf *out, const pml_commit_message *m, pml_error *err);
+/* Everything is copied to the arena. PML_E_CORRUPT; PML_E_UNSUPPORTED for other versions and for messages that hold more than new
+   files, naming what they need. */
+int pml_serde_message__read(pml_commit_message *out, pml_arena *arena, int32_t version, pml_bytes bytes, pml_error *err);
+
+#endif
