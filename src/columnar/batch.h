@@ -40,6 +40,11 @@ int pml_batch__gather(struct ArrowArray *out, pml_env *env, const pml_type *type
 int pml_batch__gather_rows(struct ArrowArray *out, pml_env *env, const pml_field *fields, size_t n_fields,
                            const struct ArrowArray *batch, const int64_t *rows, int64_t n, pml_error *err);
 
+/* The rows of n struct arrays of fields one after the other, copied into one array; offsets of the inputs are honoured.
+   PML_E_LIMIT: more text or elements than 32-bit offsets reach. */
+int pml_batch__concat(struct ArrowArray *out, pml_env *env, const pml_field *fields, size_t n_fields,
+                      const struct ArrowArray *const *inputs, size_t n, pml_error *err);
+
 /* A counted owner of an array, so that several views may share its buffers without copying. */
 typedef struct pml_shared pml_shared;
 /* Moves array in. On failure array is untouched. */

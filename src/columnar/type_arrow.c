@@ -40,36 +40,48 @@ static void node_release(struct ArrowSchema *s)
     pml_env_release(env);
 }
 
-void pml_type__arrow_format(char text[48], const pml_type *t)
+/* The formats that are constants; NULL: one with numbers in it. Every write compares formats, so most are not even copied. */
+static const char *constant_format(const pml_type *t)
 {
-    const char *fixed = "";
-    char unit = t->precision <= 3 ? 'm' : t->precision <= 6 ? 'u' : 'n';
+    static const char *const plain[] = {"tsm:", "tsu:", "tsn:"}, *const local[] = {"tsm:UTC", "tsu:UTC", "tsn:UTC"};
+    int unit = t->precision <= 3 ? 0 : t->precision <= 6 ? 1 : 2;
     switch (t->kind) {
-    case PML_TYPE_BOOLEAN: fixed = "b"; break;
-    case PML_TYPE_TINYINT: fixed = "c"; break;
-    case PML_TYPE_SMALLINT: fixed = "s"; break;
-    case PML_TYPE_INT: fixed = "i"; break;
-    case PML_TYPE_BIGINT: fixed = "l"; break;
-    case PML_TYPE_FLOAT: fixed = "f"; break;
-    case PML_TYPE_DOUBLE: fixed = "g"; break;
+    case PML_TYPE_BOOLEAN: return "b";
+    case PML_TYPE_TINYINT: return "c";
+    case PML_TYPE_SMALLINT: return "s";
+    case PML_TYPE_INT: return "i";
+    case PML_TYPE_BIGINT: return "l";
+    case PML_TYPE_FLOAT: return "f";
+    case PML_TYPE_DOUBLE: return "g";
     case PML_TYPE_CHAR:
-    case PML_TYPE_VARCHAR: fixed = "u"; break;
+    case PML_TYPE_VARCHAR: return "u";
     case PML_TYPE_BINARY:
     case PML_TYPE_VARBINARY:
-    case PML_TYPE_BLOB: fixed = "z"; break;
-    case PML_TYPE_DATE: fixed = "tdD"; break;
-    case PML_TYPE_TIME: fixed = "ttm"; break;
-    case PML_TYPE_ARRAY: fixed = "+l"; break;
+    case PML_TYPE_BLOB: return "z";
+    case PML_TYPE_DATE: return "tdD";
+    case PML_TYPE_TIME: return "ttm";
+    case PML_TYPE_ARRAY: return "+l";
     case PML_TYPE_MULTISET:
-    case PML_TYPE_MAP: fixed = "+m"; break;
+    case PML_TYPE_MAP: return "+m";
     case PML_TYPE_ROW:
-    case PML_TYPE_VARIANT: fixed = "+s"; break;
-    case PML_TYPE_DECIMAL: (void)snprintf(text, 48, "d:%d,%d", t->precision, t->scale); return;
-    case PML_TYPE_TIMESTAMP: (void)snprintf(text, 48, "ts%c:", unit); return;
-    case PML_TYPE_TIMESTAMP_LTZ: (void)snprintf(text, 48, "ts%c:UTC", unit); return;
-    case PML_TYPE_VECTOR: (void)snprintf(text, 48, "+w:%d", t->length); return;
+    case PML_TYPE_VARIANT: return "+s";
+    case PML_TYPE_TIMESTAMP: return plain[unit];
+    case PML_TYPE_TIMESTAMP_LTZ: return local[unit];
+    case PML_TYPE_DECIMAL:
+    case PML_TYPE_VECTOR: break;
     }
-    (void)snprintf(text, 48, "%s", fixed);
+    return NULL;
+}
+
+void pml_type__arrow_format(char text[48], const pml_type *t)
+{
+    const char *constant = constant_format(t);
+    if (constant != NULL)
+        memcpy(text, constant, strlen(constant) + 1);
+    else if (t->kind == PML_TYPE_DECIMAL)
+        (void)snprintf(text, 48, "d:%d,%d", t->precision, t->scale);
+    else
+        (void)snprintf(text, 48, "+w:%d", t->length);
 }
 
 static const pml_type count_type = {.kind = PML_TYPE_INT}; /* how often a MULTISET has an element: never null */
@@ -258,8 +270,13 @@ static int check_children(const struct ArrowSchema *a, const shape *s, const pml
 }
 
 /* The specification lets a producer write the width of a decimal: "d:10,2,128" is "d:10,2". */
-static bool format_equal(const char *got, const char *expected, const pml_type *t)
+static bool format_is(const char *got, const pml_type *t)
 {
+    const char *constant = constant_format(t);
+    char expected[48];
+    if (constant != NULL)
+        return strcmp(got, constant) == 0;
+    pml_type__arrow_format(expected, t);
     size_t n = strlen(expected);
     if (strcmp(got, expected) == 0)
         return true;
@@ -271,14 +288,15 @@ static int check_node(const struct ArrowSchema *a, const shape *s, const pml_typ
 {
     const pml_type *t = s->type == NULL ? &null_type : s->type;
     char format[48];
-    pml_type__arrow_format(format, t);
     if (a->release == NULL || a->format == NULL)
         return pml_error__set(err, PML_E_SCHEMA, "column '%s': the Arrow schema is released or has no format", column);
     if (a->dictionary != NULL)
         return pml_error__set(err, PML_E_SCHEMA, "column '%s' is dictionary-encoded; decode it first", column);
-    if (!format_equal(a->format, format, t))
+    if (!format_is(a->format, t)) {
+        pml_type__arrow_format(format, t);
         return pml_error__set(err, PML_E_SCHEMA, "column '%s' has Arrow format '%.40s', expected '%s' (%s)", column,
                               a->format, format, pml_type__word(t->kind));
+    }
     return check_children(a, s, of_map, column, err);
 }
 

@@ -2,6 +2,7 @@
 #include "format/avro_codec.h"
 
 #include <snappy-c.h>
+#include <stdatomic.h>
 #include <zlib.h>
 #include <zstd.h>
 #include <zstd_errors.h>
@@ -11,7 +12,56 @@ enum {
     SNAPPY_CRC_SIZE = 4
 };
 
-int pml_avro_codec__init(pml_avro_codec *c, pml_bytes name, int level, bool writing, const char *file, pml_error *err)
+/* ---- zstd contexts ---- */
+
+/* Making a context takes longer than unpacking a small manifest with it (zstd asks the processor what it can do, which a virtual
+   machine answers slowly). So an environment keeps a few that are not in use. */
+enum { SPARE_CONTEXTS = 4 };
+
+typedef struct spare_contexts {
+    _Atomic(ZSTD_DCtx *) v[SPARE_CONTEXTS];
+} spare_contexts;
+
+static int spare_make(pml_env *env, void **out, pml_error *err)
+{
+    *out = pml_env__calloc(env, 1, sizeof(spare_contexts));
+    return *out == NULL ? pml_error__no_memory(err) : PML_OK;
+}
+
+static void spare_free(pml_env *env, void *slot)
+{
+    spare_contexts *s = slot;
+    for (size_t i = 0; i < SPARE_CONTEXTS; i++)
+        (void)ZSTD_freeDCtx(atomic_load(&s->v[i]));
+    pml_env__free(env, s);
+}
+
+static ZSTD_DCtx *reading_context(pml_env *env)
+{
+    void *slot;
+    ZSTD_DCtx *found = NULL;
+    if (pml_env__slot(env, PML_ENV_SLOT_CODECS, &slot, spare_make, spare_free, NULL) == PML_OK)
+        for (size_t i = 0; i < SPARE_CONTEXTS && found == NULL; i++)
+            found = atomic_exchange(&((spare_contexts *)slot)->v[i], NULL);
+    return found != NULL ? found : ZSTD_createDCtx();
+}
+
+static void reading_context_give_back(pml_env *env, ZSTD_DCtx *context)
+{
+    void *slot;
+    if (context != NULL && pml_env__slot(env, PML_ENV_SLOT_CODECS, &slot, spare_make, spare_free, NULL) == PML_OK)
+        for (size_t i = 0; i < SPARE_CONTEXTS; i++) {
+            ZSTD_DCtx *none = NULL;
+            if (atomic_compare_exchange_strong(&((spare_contexts *)slot)->v[i], &none, context))
+                return;
+        }
+    (void)ZSTD_freeDCtx(context);
+}
+
+/* ---- life ---- */
+
+int pml_avro_codec__init(pml_avro_codec *c, pml_env *env, pml_bytes name, int level, bool writing, const char *file,
+                         pml_error *err)
 {
     static const struct {
         const char *name;
@@ -20,7 +70,7 @@ int pml_avro_codec__init(pml_avro_codec *c, pml_bytes name, int level, bool writ
                  {"deflate", PML_AVRO_CODEC_DEFLATE},
                  {"snappy", PML_AVRO_CODEC_SNAPPY},
                  {"zstandard", PML_AVRO_CODEC_ZSTANDARD}};
-    *c = (pml_avro_codec){.level = level};
+    *c = (pml_avro_codec){.env = env, .level = level};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (name.len == strlen(known[i].name) && memcmp(name.ptr, known[i].name, name.len) == 0)
             c->kind = known[i].kind;
@@ -30,7 +80,7 @@ int pml_avro_codec__init(pml_avro_codec *c, pml_bytes name, int level, bool writ
             "%s needs the Avro codec %.*s; known are null, deflate, snappy and zstandard (option manifest.compression)",
             file, (int)(name.len > 32 ? 32 : name.len), (const char *)name.ptr);
     if (c->kind == PML_AVRO_CODEC_ZSTANDARD) {
-        c->context = writing ? (void *)ZSTD_createCCtx() : (void *)ZSTD_createDCtx();
+        c->context = writing ? (void *)ZSTD_createCCtx() : (void *)reading_context(env);
         if (c->context == NULL)
             return pml_error__no_memory(err);
     }
@@ -41,8 +91,8 @@ void pml_avro_codec__clear(pml_avro_codec *c, bool writing)
 {
     if (writing)
         (void)ZSTD_freeCCtx(c->context);
-    else
-        (void)ZSTD_freeDCtx(c->context);
+    else if (c->context != NULL)
+        reading_context_give_back(c->env, c->context);
     *c = (pml_avro_codec){0};
 }
 

@@ -14,13 +14,15 @@ typedef enum pml_avro_codec_kind {
 } pml_avro_codec_kind;
 
 typedef struct pml_avro_codec {
+    pml_env *env;
     pml_avro_codec_kind kind;
     int level;     /* ZSTANDARD, writing */
-    void *context; /* zstd's, made on first use; another one for each direction */
+    void *context; /* zstd's, another one for each direction; those for reading are used again by later readers */
 } pml_avro_codec;
 
 /* PML_E_UNSUPPORTED for a name we do not know. file is for messages. */
-int pml_avro_codec__init(pml_avro_codec *c, pml_bytes name, int level, bool writing, const char *file, pml_error *err);
+int pml_avro_codec__init(pml_avro_codec *c, pml_env *env, pml_bytes name, int level, bool writing, const char *file,
+                         pml_error *err);
 void pml_avro_codec__clear(pml_avro_codec *c, bool writing);
 /* Replaces the content of out by the plain form of in. More than max bytes: PML_E_LIMIT. */
 int pml_avro_codec__decompress(pml_avro_codec *c, pml_buf *out, pml_bytes in, size_t max, const char *file,

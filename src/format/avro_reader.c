@@ -149,7 +149,7 @@ int pml_avro_reader__new(pml_avro_reader **out, pml_env *env, pml_bytes data, co
     pml_buf__init(&r->block, env, (size_t)PML_AVRO_BLOCK_MAX + 1);
     PML_TRY(header_read(r, &schema, &codec, err));
     PML_TRY(pml_avro_program__compile(&r->program, &r->fixed, schema, name, fields, n_fields, err));
-    PML_TRY(pml_avro_codec__init(&r->codec, codec, 0, false, name, err));
+    PML_TRY(pml_avro_codec__init(&r->codec, env, codec, 0, false, name, err));
     *out = r;
     r = NULL;
 out:

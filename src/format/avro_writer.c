@@ -72,7 +72,7 @@ int pml_avro_writer__new(pml_avro_writer **out, pml_env *env, const char *schema
     pml_buf__init(&w->file, env, AVRO_FILE_MAX);
     pml_buf__init(&w->block, env, PML_AVRO_BLOCK_MAX);
     pml_buf__init(&w->packed, env, 2 * (size_t)PML_AVRO_BLOCK_MAX);
-    PML_TRY(pml_avro_codec__init(&w->codec, (pml_bytes){(const uint8_t *)codec, strlen(codec)}, level, true,
+    PML_TRY(pml_avro_codec__init(&w->codec, env, (pml_bytes){(const uint8_t *)codec, strlen(codec)}, level, true,
                                  "the file to write", err));
     PML_TRY(pml_env__random(env, w->sync, sizeof w->sync, err));
     writer_header(w, schema_json, codec);

@@ -37,6 +37,7 @@ typedef struct pml_table_options {
     /* real-time (realtime.md section 20) */
     bool realtime_enabled;
     const char *rt_store;
+    int32_t rt_stats_mode; /* PML_RT_STATS_* */
     bool rt_offset_external;
     int32_t rt_validate_input; /* pml_check_level */
     bool rt_accept_update_after;

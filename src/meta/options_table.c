@@ -205,6 +205,8 @@ const pml_option_rule pml_option_rules[] = {
     HONOURED("realtime.enabled", BOOL, "false", NULL),
     HONOURED("realtime.store", STRING, "memory", NULL),
     HONOURED("realtime.store.plugin-path", STRING, NULL, NULL),
+    HONOURED("realtime.store.stats-mode", ENUM, "none", "none|keys|full"),
+    HONOURED("realtime.memory.chunk-bytes", SIZE, "4 mb", NULL),
     HONOURED("realtime.offset-mode", ENUM, "assigned", "assigned|external"),
     HONOURED("realtime.validate-input", ENUM, "basic", "trusted|basic|full"),
     HONOURED("realtime.append.accept-update-after", BOOL, "false", NULL),

@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "realtime/rt_registry.h"
 #include "stores/memory.h"
@@ -46,7 +45,7 @@ int pml_rt_context_open(pml_rt_context **out, pml_env *env, const pml_rt_context
     atomic_init(&c->refs, 1);
     atomic_init(&c->owners, 1);
     c->env = env;
-    c->pid = getpid();
+    c->forks = pml_process__forks();
     c->plugin = options == NULL ? NULL : options->store;
     c->advanced_id = c->planned_id = c->opened_id = -1;
     pml_arena__init(&c->arena, env);
@@ -126,7 +125,7 @@ void pml_rt_context_close(pml_rt_context *c)
 
 int pml_rt_context__check_process(const pml_rt_context *c, pml_error *err)
 {
-    if (c->pid != getpid())
+    if (c->forks != pml_process__forks())
         return pml_error__set(err, PML_E_STATE, "a real-time context cannot be used in a forked child: open a new one there");
     return PML_OK;
 }
@@ -194,6 +193,17 @@ static int bind_options(pml_rt_context *c, pml_table *t, pml_error *err)
     return PML_OK;
 }
 
+/* Statistics of mode "keys" of an append table: the bucket key. */
+static int set_key_columns(pml_rt_context *c, const pml_table_schema *s, pml_error *err)
+{
+    int32_t *ids = pml_arena__array(&c->arena, s->n_bucket_keys, sizeof *ids);
+    if (ids == NULL)
+        return pml_error__no_memory(err);
+    for (size_t i = 0; i < s->n_bucket_keys; i++)
+        ids[i] = s->fields[s->bucket_index[i]].id;
+    return pml_rt_host__set_key_columns(c->host, s->id, ids, s->n_bucket_keys, err);
+}
+
 static bool has_option(const pml_rt_context *c, const char *key)
 {
     for (size_t i = 0; i < c->n_all_options; i++)
@@ -207,6 +217,7 @@ static int bind_locked(pml_rt_context *c, pml_table *t, pml_error *err)
     const pml_rt_plugin *plugin = c->plugin;
     PML_RETURN_IF(bind_options(c, t, err));
     PML_RETURN_IF(pml_rt_host__add_schema(c->host, PML_RT_MODE_APPEND, t->schema->id, t->schema->fields, t->schema->n_fields, err));
+    PML_RETURN_IF(set_key_columns(c, t->schema, err));
     const pml_rt_layout *layout = pml_rt_host__layout(c->host, t->schema->id);
     c->transport = layout->fields;
     c->n_transport = layout->n_fields;

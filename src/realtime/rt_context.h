@@ -93,7 +93,7 @@ struct pml_rt_context {
     atomic_int refs;   /* handles of callers, writer, entries, scans, pins, streams */
     atomic_int owners; /* handles of callers only: the last one closes */
     pml_env *env;
-    pid_t pid;
+    unsigned forks; /* pml_process__forks at open */
     pml_arena arena; /* options */
     size_t n_overrides;
     pml_option_pair *overrides;

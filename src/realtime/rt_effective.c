@@ -199,7 +199,10 @@ int pml_effective__load(pml_effective **out, pml_env *env, const pml_effective_s
     const load l = {env, source, o, snapshot, cache};
     bool again = true;
     int rc = PML_OK;
-    *out = NULL;
+    /* The caller has just read the snapshot: the same one means the same progress, and nothing is read again. */
+    *out = snapshot == NULL ? NULL : cache_find(cache, snapshot);
+    if (*out != NULL)
+        return PML_OK;
     for (int restart = 0; rc == PML_OK && again && restart <= RESTARTS; restart++)
         rc = attempt(out, &again, &l, restart, err);
     if (rc == PML_OK && again)

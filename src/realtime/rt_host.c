@@ -5,18 +5,8 @@
 #include <string.h>
 
 #include "columnar/array_memory.h"
+#include "realtime/rt_host_services.h"
 #include "util/number.h"
-#include "util/thread.h"
-
-struct pml_rt_host_ctx {
-    atomic_int refs;
-    pml_env *env;
-    pml_rt_host host;
-    atomic_llong bytes; /* alloc and charge */
-    pml_mutex m;        /* guards the list; layouts are immutable and stay until the end */
-    pml_rt_layout **layouts;
-    size_t n_layouts;
-};
 
 enum {
     HOST_ALIGN_FREE = 16,    /* what the allocator of the environment promises */
@@ -117,7 +107,18 @@ out:
     return rc;
 }
 
-static int find_layout(const pml_rt_layout **out, pml_rt_host_ctx *ctx, int64_t schema_id, pml_error *err)
+int pml_rt_host__set_key_columns(pml_rt_host_ctx *ctx, int64_t schema_id, const int32_t *ids, size_t n, pml_error *err)
+{
+    const pml_rt_layout *l;
+    PML_RETURN_IF(pml_rt_host__find_layout(&l, ctx, schema_id, err));
+    for (size_t i = 0; i < l->n_fields; i++)
+        for (size_t k = 0; k < n; k++)
+            if (l->fields[i].id == ids[k])
+                l->is_key[i] = true;
+    return PML_OK;
+}
+
+int pml_rt_host__find_layout(const pml_rt_layout **out, pml_rt_host_ctx *ctx, int64_t schema_id, pml_error *err)
 {
     *out = pml_rt_host__layout(ctx, schema_id);
     if (*out == NULL)
@@ -156,7 +157,7 @@ static int host_columns(void *p, uint32_t *cols, size_t cap, size_t *n, int64_t 
     const struct ArrowSchema *wanted = query == NULL ? NULL : query->read_schema;
     size_t count = 0;
     *n = 0;
-    PML_RETURN_IF(find_layout(&l, p, schema_id, err));
+    PML_RETURN_IF(pml_rt_host__find_layout(&l, p, schema_id, err));
     if (wanted != NULL && (wanted->release == NULL || wanted->n_children < 0 || wanted->n_children > PML_TYPE_COLUMNS_MAX))
         return pml_error__at(err, PML_E_INVAL, PML_PLACE_STORE, NULL, "the read schema of a query is released or has %lld columns",
                              (long long)wanted->n_children);
@@ -256,7 +257,7 @@ static int host_share(void *p, struct ArrowArray *out, int64_t schema_id, const 
     size_t n_made = 0;
     int rc;
     *out = (struct ArrowArray){0};
-    PML_TRY(find_layout(&l, ctx, schema_id, err));
+    PML_TRY(pml_rt_host__find_layout(&l, ctx, schema_id, err));
     PML_TRY(check_columns(l, n_cols, cols, err));
     if (n_cols > sizeof small / sizeof small[0])
         map = pml_env__alloc(ctx->env, n_cols * sizeof *map);
@@ -333,7 +334,7 @@ static int host_stream(void *p, struct ArrowArrayStream *out, int64_t schema_id,
     loan *lent = NULL;
     int rc;
     *out = (struct ArrowArrayStream){0};
-    PML_TRY(find_layout(&l, ctx, schema_id, err));
+    PML_TRY(pml_rt_host__find_layout(&l, ctx, schema_id, err));
     PML_TRY(check_columns(l, n_cols, cols, err));
     PML_TRY(export_columns(&schema, ctx, l, n_cols, cols, segment, err));
     PML_TRY(loan_new(&lent, ctx, NULL, NULL, err));
@@ -370,7 +371,14 @@ int pml_rt_host__new(pml_rt_host_ctx **out, pml_env *env, pml_error *err)
                               .mono_ms = host_mono_ms,
                               .columns = host_columns,
                               .share = host_share,
-                              .stream = host_stream};
+                              .stream = host_stream,
+                              .concat = pml_rt_host__concat,
+                              .stats = pml_rt_host__stats,
+                              .may_match = pml_rt_host__may_match,
+                              .chunk_new = pml_rt_host__chunk_new,
+                              .chunk_append = pml_rt_host__chunk_append,
+                              .chunk_view = pml_rt_host__chunk_view,
+                              .chunk_release = pml_rt_host__chunk_release};
     return PML_OK;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The services that the library gives to store plugins (struct pml_rt_host of sys/realtime_store.h), phase P1a: memory, log,
- * clock, and the Arrow work that a store would otherwise need code for.
+ * The services that the library gives to store plugins (struct pml_rt_host of sys/realtime_store.h), phases P1a and P1b:
+ * memory, log, clock, and the Arrow work that a store would otherwise need code for.
  *
  * Counted, because what a store gives away outlives it: held by the context that made it and by every stream and every array
  * made through `stream` and `share`. Thread-safe.
@@ -22,6 +22,9 @@ void pml_rt_host__release(pml_rt_host_ctx *ctx);
 /* Makes the schema known to the services. The same id again: nothing happens. PML_E_SCHEMA: a reserved column name. */
 int pml_rt_host__add_schema(pml_rt_host_ctx *ctx, uint32_t mode, int64_t schema_id, const pml_field *columns, size_t n,
                             pml_error *err);
+/* The columns that statistics of mode "keys" cover, by field id: for append tables the bucket key. To be called before stores get
+   the schema. */
+int pml_rt_host__set_key_columns(pml_rt_host_ctx *ctx, int64_t schema_id, const int32_t *ids, size_t n, pml_error *err);
 /* Borrowed, valid as long as ctx; NULL: unknown id. */
 const pml_rt_layout *pml_rt_host__layout(pml_rt_host_ctx *ctx, int64_t schema_id);
 /* What a plugin gets; borrowed, valid as long as ctx. */

@@ -42,7 +42,8 @@ static int layout_fill(pml_rt_layout *l, const pml_field *columns, size_t n, pml
     l->n_system = keyed ? 3 : 1;
     total = l->n_system + n;
     f = pml_arena__array(&l->arena, total, sizeof *f);
-    if (f == NULL)
+    l->is_key = pml_arena__array(&l->arena, total, sizeof *l->is_key);
+    if (f == NULL || l->is_key == NULL)
         return pml_error__no_memory(err);
     l->fields = f;
     l->n_fields = total;

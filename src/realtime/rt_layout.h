@@ -13,6 +13,8 @@
 
 #include <paimonlive/sys/realtime_store.h>
 
+#include <stdbool.h>
+
 #include "columnar/data_type.h"
 
 /* Immutable. */
@@ -24,6 +26,7 @@ typedef struct pml_rt_layout {
     size_t n_fields; /* all */
     pml_field *fields;
     uint32_t offset_column; /* index of _REALTIME_OFFSET */
+    bool *is_key;           /* of each field: has statistics in the mode "keys" */
 } pml_rt_layout;
 
 /* Copies the columns of the table. PML_E_SCHEMA: pml_rt_layout__check_names. */

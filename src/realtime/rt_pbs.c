@@ -121,7 +121,7 @@ static int store_open(rt_pb *pb, int64_t committed_end, pml_error *err)
         .n_options = c->n_all_options,
         .options = options,
         .committed_end = committed_end,
-        .stats_mode = PML_RT_STATS_NONE,
+        .stats_mode = (uint32_t)c->options.rt_stats_mode,
         .flags = c->options.rt_offset_external ? 0 : 2u,
     };
     memcpy(p.lineage, pb->lineage.bytes, sizeof p.lineage);

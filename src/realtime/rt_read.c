@@ -144,6 +144,7 @@ static int query(memory_reader *r, const pml_memory_read *request, pml_error *er
     PML_TRY(pml_type__export(&schema, r->env, r->fields, r->n_fields, err));
     const pml_rt_query q = {.struct_size = sizeof q,
                             .read_schema = &schema,
+                            .predicate = request->predicate,
                             .visible = {r->part->committed, r->part->info.end},
                             .batch_rows = request->batch_rows,
                             .limit = -1};

@@ -9,6 +9,8 @@
 #include "realtime/rt_writer.h"
 #include "table/route.h"
 
+enum { WRITE_FEW_PBS = 8 /* partition-buckets of a batch that need no allocation */ };
+
 typedef struct write_call {
     pml_rt_writer *w;
     struct ArrowArray *array;
@@ -277,30 +279,64 @@ static int apply_slice(write_call *k, rt_pb *pb, const pml_route_slice *s, pml_e
     return rc;
 }
 
-static int write_batch(write_call *k, const struct ArrowSchema *schema, pml_error *err)
+/* All rows of an unpartitioned table with one bucket go to one place: nothing to look at, nothing to allocate. */
+static bool has_one_pb(const pml_table *t)
+{
+    const pml_table_options *o = &t->options;
+    return t->schema->n_partition_keys == 0 &&
+           (o->bucket < 1 || (o->bucket == 1 && o->bucket_function == PML_BUCKET_FUNCTION_DEFAULT));
+}
+
+static bool names_bucket_0(const pml_rt_pb *pb)
+{
+    return pb == NULL || (pb->struct_size == sizeof *pb && pb->n_partition == 0 && pb->bucket == 0 && pb->reserved == 0);
+}
+
+/* Remembers the one partition-bucket for the calls that follow. */
+static void keep_only(pml_rt_writer *w, rt_pb *pb)
+{
+    rt_pb *none = NULL;
+    pml_rt_pb__acquire(pb);
+    if (!atomic_compare_exchange_strong(&w->only, &none, pb))
+        pml_rt_pb__release(pb);
+}
+
+static int write_routed(write_call *k, pml_error *err)
 {
     pml_route route = {0};
-    rt_pb **pbs = NULL;
+    rt_pb *few[WRITE_FEW_PBS] = {NULL}, **pbs = few;
     int rc;
-    PML_RETURN_IF(check_batch(k, schema, err));
-    if (k->array->length == 0)
-        return PML_OK;
     PML_TRY(find_slices(&route, k, err));
-    pbs = pml_env__calloc(k->w->env, route.n, sizeof *pbs);
+    if (route.n > WRITE_FEW_PBS)
+        pbs = pml_env__calloc(k->w->env, route.n, sizeof *pbs);
     if (pbs == NULL) {
         rc = pml_error__no_memory(err);
         goto out;
     }
     for (size_t i = 0; i < route.n; i++)
         PML_TRY(pb_of(&pbs[i], k->w, &route.slices[i], err));
+    if (has_one_pb(k->w->table))
+        keep_only(k->w, pbs[0]);
     for (size_t i = 0; i < route.n; i++)
         PML_TRY(apply_slice(k, pbs[i], &route.slices[i], err));
 out:
     for (size_t i = 0; pbs != NULL && i < route.n; i++)
         pml_rt_pb__release(pbs[i]);
-    pml_env__free(k->w->env, pbs);
+    if (pbs != few)
+        pml_env__free(k->w->env, pbs);
     pml_route__clear(&route);
     return rc;
+}
+
+static int write_batch(write_call *k, const struct ArrowSchema *schema, pml_error *err)
+{
+    PML_RETURN_IF(check_batch(k, schema, err));
+    if (k->array->length == 0)
+        return PML_OK;
+    rt_pb *only = atomic_load_explicit(&k->w->only, memory_order_acquire);
+    if (only != NULL && names_bucket_0(k->options->pb))
+        return write_slice(k, only, k->array, err);
+    return write_routed(k, err);
 }
 
 /* Nothing changed only when no slice was applied and no store is in doubt. What a store says of its own slice is not enough. */

@@ -70,6 +70,7 @@ static void writer_free(pml_rt_writer *w)
         pml_rt_writer__yield_table(env, w->table->branch_root);
     }
     pml_restore__clear(&w->restore);
+    pml_rt_pb__release(atomic_load(&w->only));
     pml_mutex__destroy(&w->create_mu);
     pml_mutex__destroy(&w->flush_mu);
     pml_env__free(env, w);

@@ -1,44 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The memory store of append tables, in its first form: a plain list of the arrays that were moved in (realtime-store.md
- * 15.1a). Each write is one chunk; seal turns the list of chunks into a segment; advance forgets a prefix of the segments.
+ * The memory store of append tables (realtime-store.md 15.1): a list of chunks of rows; seal turns the list into a segment; advance
+ * forgets a prefix of the segments. How rows become chunks stands in memory_write.c, how they are read in memory_read.c.
  *
- * What happens under the mutex is a few assignments, so that views are cheap: acquire_view takes two references and notes two
+ * What happens under the mutex is a few assignments, so that views are cheap: acquire_view takes two references and notes three
  * lengths, whatever the store holds. Everything that a view, a stream or an array may still see is counted (memory_chunk.h), and
  * nothing that dies is destroyed under the mutex: it may own gigabytes.
  */
 #include "stores/memory.h"
 
-#include <pthread.h>
 #include <string.h>
 
 #include "stores/memory_read.h"
+#include "stores/memory_store.h"
 
-typedef struct mem_store {
-    mem_account *account;
-    int64_t schema_id, n_columns; /* of the transport schema */
-    pthread_mutex_t m;            /* guards what follows; write and seal are the only ones to change `building` and `end` */
-    bool closed;
-    mem_list *building; /* chunks; NULL: none */
-    mem_list *sealed;   /* segments, oldest first; NULL: none yet */
-    int64_t building_rows, sealed_rows;
-    uint64_t building_bytes, sealed_bytes;
-    int64_t floor; /* rows below it are committed */
-    int64_t end;   /* of the newest batch ever written, or where the store was opened */
-} mem_store;
-
-static void release_list(mem_list *list)
-{
-    if (list != NULL)
-        pml_mem_counted__release(&list->counted);
-}
+#define JOIN_BYTES_DEFAULT ((uint64_t)4 << 20)
 
 static int refuse(pml_error *err, int code, const char *what, int64_t got, int64_t expected)
 {
     return pml_store__fail(err, code, PML_ERRF_NO_EFFECT, "%s: %lld, expected %lld", what, (long long)got, (long long)expected);
 }
 
-static int closed_error(pml_error *err)
+int pml_mem_store__closed_error(pml_error *err)
 {
     return pml_store__fail(err, PML_E_STATE, PML_ERRF_NO_EFFECT, "the memory store is closed");
 }
@@ -66,39 +49,10 @@ static int check_batch(const mem_store *s, const pml_rt_batch *b, pml_error *err
 static int memory_write(void *store, pml_rt_batch *batch, pml_error *err)
 {
     mem_store *s = store;
-    mem_chunk *chunk = NULL;
-    mem_list *room = NULL, *old = NULL;
     pml_rt_batch b;
     pml_store__read_struct(&b, sizeof b, batch);
     int rc = check_batch(s, &b, err);
-    if (rc == PML_OK)
-        rc = pml_mem_chunk__new(&chunk, s->account, &b, err);
-    if (rc == PML_OK)
-        rc = pml_mem_list__with_room(&room, s->account, s->building, err);
-    if (rc != PML_OK)
-        goto out;
-    pthread_mutex_lock(&s->m);
-    if (s->closed) {
-        pthread_mutex_unlock(&s->m);
-        old = room == s->building ? NULL : room;
-        rc = closed_error(err);
-        goto out;
-    }
-    chunk->array = *b.array;
-    b.array->release = NULL;
-    old = room == s->building ? NULL : s->building;
-    room->items[room->n++] = &chunk->counted;
-    s->building = room;
-    s->building_rows += b.rows;
-    s->building_bytes += chunk->bytes;
-    s->end = b.range.end;
-    pthread_mutex_unlock(&s->m);
-    chunk = NULL;
-out:
-    release_list(old);
-    if (chunk != NULL)
-        pml_mem_counted__release(&chunk->counted);
-    return rc;
+    return rc == PML_OK ? pml_mem_store__write(s, &b, err) : rc;
 }
 
 static void fill_segment_locked(mem_segment *seg, mem_store *s)
@@ -122,11 +76,14 @@ static int memory_seal(void *store, void **segment, pml_error *err)
     mem_segment *seg;
     int rc;
     *segment = NULL;
+    rc = pml_mem_store__close_chunk(s, err);
+    if (rc != PML_OK)
+        return rc;
     seg = pml_mem_segment__new(s->account);
     if (seg == NULL)
         return pml_store__no_memory(err);
     pthread_mutex_lock(&s->m);
-    rc = s->closed ? closed_error(err) : PML_OK;
+    rc = s->closed ? pml_mem_store__closed_error(err) : PML_OK;
     if (rc != PML_OK || s->building == NULL)
         goto out;
     rc = pml_mem_list__with_room(&room, s->account, s->sealed, err); /* here, since advance changes the list too */
@@ -143,7 +100,7 @@ static int memory_seal(void *store, void **segment, pml_error *err)
     seg = NULL;
 out:
     pthread_mutex_unlock(&s->m);
-    release_list(old);
+    pml_mem_list__release(old);
     if (seg != NULL)
         pml_mem_counted__release(&seg->counted);
     return rc;
@@ -184,6 +141,7 @@ static void fill_view_locked(mem_view *v, const mem_store *s)
     if (s->building != NULL) {
         v->building = s->building;
         v->n_building = s->building->n;
+        v->open_rows = s->open_rows;
         v->first = ((const mem_chunk *)s->building->items[0])->range.begin;
         pml_mem_counted__acquire(&v->building->counted);
     }
@@ -210,7 +168,7 @@ static int memory_acquire_view(void *store, void **view, const pml_rt_view_vtbl 
     pthread_mutex_unlock(&s->m);
     if (closed) {
         pml_mem_counted__release(&v->counted);
-        return closed_error(err);
+        return pml_mem_store__closed_error(err);
     }
     *view = v;
     *vtbl = &pml_mem_view_vtbl;
@@ -269,7 +227,7 @@ static int memory_advance(void *store, int64_t committed_end, int64_t snapshot_i
         pml_mem_counted__release(&chain->counted);
         chain = next;
     }
-    release_list(old);
+    pml_mem_list__release(old);
     return rc;
 }
 
@@ -296,11 +254,13 @@ static void drop_rows(mem_store *s)
     pthread_mutex_lock(&s->m);
     mem_list *building = s->building, *sealed = s->sealed;
     s->building = s->sealed = NULL;
+    s->open = NULL;
+    s->open_rows = 0;
     s->building_rows = s->sealed_rows = 0;
     s->building_bytes = s->sealed_bytes = 0;
     pthread_mutex_unlock(&s->m);
-    release_list(building);
-    release_list(sealed);
+    pml_mem_list__release(building);
+    pml_mem_list__release(sealed);
 }
 
 enum { CLOSE_DISCARD = 1 };
@@ -347,6 +307,37 @@ static int check_host(const pml_rt_host *host, pml_error *err)
     return PML_OK;
 }
 
+/* A size such as "4 mb" or "65536", as the host has checked it; anything else: the default. */
+static uint64_t size_option(const pml_rt_store_params *p, const char *key, uint64_t otherwise)
+{
+    static const char units[] = "bkmgt";
+    uint64_t v = 0;
+    size_t i = 0, len = strlen(key), n = p->n_options;
+    while (n > 0 && (p->options[n - 1].key.len != len || memcmp(p->options[n - 1].key.ptr, key, len) != 0))
+        n--; /* the last one wins */
+    const pml_rt_kv *o = n == 0 ? NULL : &p->options[n - 1];
+    if (o == NULL || o->value.len == 0)
+        return otherwise;
+    const char *text = o->value.ptr;
+    for (; i < o->value.len && text[i] >= '0' && text[i] <= '9' && v < UINT64_MAX / 20; i++)
+        v = v * 10 + (uint64_t)(text[i] - '0');
+    size_t digits = i;
+    while (i < o->value.len && text[i] == ' ')
+        i++;
+    const char *unit = i < o->value.len ? strchr(units, text[i] | 0x20) : units;
+    if (digits == 0 || unit == NULL || *unit == '\0' || v > UINT64_MAX >> (10 * (unit - units)))
+        return otherwise;
+    return v << (10 * (unit - units));
+}
+
+static void account_settings(mem_account *a, const pml_rt_store_params *p)
+{
+    a->schema_id = p->schema_id;
+    a->n_columns = (size_t)p->schema->n_children;
+    a->can_copy = p->host->struct_size >= offsetof(pml_rt_host, submit);
+    a->stats_mode = a->can_copy ? p->stats_mode : PML_RT_STATS_NONE;
+}
+
 static int memory_store_open(void *backend, void **store, const pml_rt_store_vtbl **vtbl, const pml_rt_store_params *params,
                              pml_error *err)
 {
@@ -374,8 +365,11 @@ static int memory_store_open(void *backend, void **store, const pml_rt_store_vtb
         return pml_store__no_memory(err);
     }
     s->account = account;
+    account_settings(account, &p);
     s->schema_id = p.schema_id;
     s->n_columns = p.schema->n_children;
+    s->join_bytes = size_option(&p, "realtime.memory.chunk-bytes", JOIN_BYTES_DEFAULT);
+    s->next_room = MEM_OPEN_ROWS_FIRST;
     s->floor = s->end = p.committed_end;
     *store = s;
     *vtbl = &memory_vtbl;

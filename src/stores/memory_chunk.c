@@ -3,7 +3,11 @@
 
 #include <string.h>
 
-enum { MEM_ALIGN = 16, MEM_LIST_FIRST = 8 };
+enum {
+    MEM_ALIGN = 16,
+    MEM_LIST_FIRST = 8,
+    MEM_STATS_ROWS_MIN = 64 /* fewer rows are looked at as fast as their statistics */
+};
 
 int pml_mem_account__new(mem_account **out, const pml_rt_host *host, pml_error *err)
 {
@@ -70,12 +74,57 @@ static void uncharge(mem_account *account, uint64_t bytes)
     (void)account->host->charge(account->host->ctx, -(int64_t)bytes);
 }
 
+static void stats_free(mem_account *account, mem_stats *s)
+{
+    if (s == NULL)
+        return;
+    if (s->min.release != NULL)
+        s->min.release(&s->min);
+    if (s->max.release != NULL)
+        s->max.release(&s->max);
+    pml_mem_account__free(account, s, sizeof *s + account->n_columns * sizeof s->null_counts[0]);
+}
+
 static void chunk_destroy(mem_counted *self)
 {
     mem_chunk *c = (mem_chunk *)self;
+    mem_account *account = self->account;
+    stats_free(account, atomic_load_explicit(&c->stats, memory_order_acquire));
     if (c->array.release != NULL)
         c->array.release(&c->array);
-    uncharge(self->account, c->bytes);
+    if (c->open != NULL)
+        account->host->chunk_release(account->host->ctx, c->open);
+    uncharge(account, c->bytes);
+}
+
+static mem_stats *stats_of(mem_chunk *c)
+{
+    mem_account *account = c->counted.account;
+    const pml_rt_host *host = account->host;
+    mem_stats *found = atomic_load_explicit(&c->stats, memory_order_acquire);
+    if (found != NULL)
+        return found;
+    mem_stats *made = pml_mem_account__alloc(account, sizeof *made + account->n_columns * sizeof made->null_counts[0]);
+    if (made == NULL || host->stats(host->ctx, &made->min, &made->max, made->null_counts, account->schema_id, account->stats_mode,
+                                    &c->array, NULL) != PML_OK) {
+        stats_free(account, made);
+        return NULL;
+    }
+    /* Two queries may have come at once; one result is kept. */
+    if (atomic_compare_exchange_strong_explicit(&c->stats, &found, made, memory_order_acq_rel, memory_order_acquire))
+        return made;
+    stats_free(account, made);
+    return found;
+}
+
+bool pml_mem_chunk__may_match(mem_chunk *c, const void *predicate)
+{
+    const mem_account *account = c->counted.account;
+    if (predicate == NULL || account->stats_mode == PML_RT_STATS_NONE || c->rows < MEM_STATS_ROWS_MIN)
+        return true;
+    const mem_stats *s = stats_of(c);
+    return s == NULL || account->host->may_match(account->host->ctx, predicate, account->schema_id, c->rows, &s->min, &s->max,
+                                                 s->null_counts) != 0;
 }
 
 int pml_mem_chunk__new(mem_chunk **out, mem_account *account, const pml_rt_batch *batch, pml_error *err)
@@ -85,6 +134,7 @@ int pml_mem_chunk__new(mem_chunk **out, mem_account *account, const pml_rt_batch
         return pml_store__no_memory(err);
     c->range = batch->range;
     c->rows = batch->rows;
+    c->dense = (batch->flags & PML_RT_BATCH_DENSE) != 0;
     if (account->host->charge(account->host->ctx, (int64_t)batch->bytes) != PML_OK) {
         c->counted.destroy = NULL; /* nothing was charged */
         pml_mem_counted__release(&c->counted);
@@ -104,9 +154,9 @@ static void list_destroy(mem_counted *self)
         pml_mem_counted__release(list->items[i]);
 }
 
-static int list_copy(mem_list **out, mem_account *account, const mem_list *list, size_t first, size_t cap, pml_error *err)
+static int list_copy(mem_list **out, mem_account *account, const mem_list *list, size_t first, size_t n, size_t cap, pml_error *err)
 {
-    size_t n = list == NULL ? 0 : list->n - first, bytes;
+    size_t bytes;
     *out = NULL;
     if (__builtin_mul_overflow(cap, sizeof(mem_counted *), &bytes) || __builtin_add_overflow(bytes, sizeof(mem_list), &bytes))
         return pml_store__no_memory(err);
@@ -128,13 +178,19 @@ int pml_mem_list__with_room(mem_list **out, mem_account *account, mem_list *list
     *out = list;
     if (list != NULL && list->n < list->cap)
         return PML_OK;
-    return list_copy(out, account, list, 0, list == NULL ? MEM_LIST_FIRST : 2 * list->cap, err);
+    return list_copy(out, account, list, 0, list == NULL ? 0 : list->n, list == NULL ? MEM_LIST_FIRST : 2 * list->cap, err);
 }
 
 int pml_mem_list__tail(mem_list **out, mem_account *account, const mem_list *list, size_t first, pml_error *err)
 {
     size_t n = list->n - first;
-    return list_copy(out, account, list, first, n < MEM_LIST_FIRST ? MEM_LIST_FIRST : n, err);
+    return list_copy(out, account, list, first, n, n < MEM_LIST_FIRST ? MEM_LIST_FIRST : n, err);
+}
+
+mem_list *pml_mem_list__head(mem_account *account, const mem_list *list, size_t n)
+{
+    mem_list *out;
+    return list_copy(&out, account, list, 0, n, list->cap, NULL) == PML_OK ? out : NULL;
 }
 
 static void segment_destroy(mem_counted *self)

@@ -4,11 +4,13 @@
  *
  *   account   one per store: the host's services and the bytes of all living chunks. Held by the store and by everything below,
  *             so that the last array of a stream can be given back when store and context are long gone.
- *   chunk     one written batch, immutable. Held by lists, and by arrays that a stream gave away.
+ *   chunk     rows of one or several written batches, immutable but for the open chunk (memory_write.c), whose rows beyond the
+ *             length that a view noted are written while the view reads. Held by lists, and by arrays that a stream gave away.
  *   list      an array of chunks, or of segments. Published by its length: whoever takes a reference notes the length with it
  *             under the store's mutex and never looks beyond. So the store may append in place behind all noted lengths; when
- *             the list is full it is replaced by a larger one, and the old one lives as long as somebody holds it. A holder
- *             pins what was appended after its length too: at most as much again as the list had, and only until it lets go.
+ *             the list is full it is replaced by a larger one, and the old one lives as long as somebody holds it. Its tail is
+ *             changed in place only while the store alone holds it. A holder pins what was appended after its length too: at
+ *             most as much again as the list had, and only until it lets go.
  *   segment   a sealed list of chunks. Held by the host until segment_release, by lists of segments, and by streams.
  */
 #ifndef PML_STORES_MEMORY_CHUNK_H
@@ -23,6 +25,10 @@ typedef struct mem_account {
     atomic_int refs;
     const pml_rt_host *host;
     atomic_llong live_bytes;
+    bool can_copy;       /* the host has the services of phase P1b */
+    uint32_t stats_mode; /* PML_RT_STATS_*; NONE without them */
+    int64_t schema_id;
+    size_t n_columns; /* of the transport schema */
 } mem_account;
 
 int pml_mem_account__new(mem_account **out, const pml_rt_host *host, pml_error *err);
@@ -43,16 +49,28 @@ void *pml_mem_counted__new(mem_account *account, size_t bytes, void (*destroy)(m
 void pml_mem_counted__acquire(mem_counted *c);
 void pml_mem_counted__release(mem_counted *c); /* NULL allowed */
 
+typedef struct mem_stats {
+    struct ArrowArray min, max; /* as host->stats makes them */
+    int64_t null_counts[];
+} mem_stats;
+
 typedef struct mem_chunk {
     mem_counted counted;
     struct ArrowArray array; /* released: empty */
-    pml_rt_range range;
+    void *open;              /* the host's chunk; array is filled when it is closed */
+    bool dense;              /* array lacks the offset column; offset of row i is range.begin + i */
+    int tier;                /* joins that it went through */
+    pml_rt_range range;      /* of an open chunk: the writer's, as rows; a view noted its own */
     int64_t rows;
-    uint64_t bytes; /* charged to the host */
+    uint64_t bytes;      /* charged to the host */
+    uint64_t data_bytes; /* of the rows in an open chunk, without free room */
+    _Atomic(mem_stats *) stats; /* made by the first query that can use them */
 } mem_chunk;
 
 /* A chunk still without its array. Charges the bytes. */
 int pml_mem_chunk__new(mem_chunk **out, mem_account *account, const pml_rt_batch *batch, pml_error *err);
+/* Whether a row of a closed chunk may match. Makes its statistics when they are missing; without memory for them: true. */
+bool pml_mem_chunk__may_match(mem_chunk *c, const void *predicate);
 
 typedef struct mem_list {
     mem_counted counted;
@@ -66,6 +84,8 @@ typedef struct mem_list {
 int pml_mem_list__with_room(mem_list **out, mem_account *account, mem_list *list, pml_error *err);
 /* A new list of the items from `first` on. */
 int pml_mem_list__tail(mem_list **out, mem_account *account, const mem_list *list, size_t first, pml_error *err);
+/* A new list of the first n items, with room for as many as list had. NULL: no memory. */
+mem_list *pml_mem_list__head(mem_account *account, const mem_list *list, size_t n);
 
 typedef struct mem_segment {
     mem_counted counted;

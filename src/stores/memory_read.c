@@ -3,49 +3,38 @@
 
 #include <string.h>
 
-/* Walks the chunks of all segments, then of the building list. Nothing is copied: each array shares the buffers of a chunk. */
+/* The chunks to read are chosen when the stream is opened, while the query and its predicate are at hand. Nothing is copied: each
+   array shares the buffers of a chunk. */
 typedef struct mem_reader {
-    mem_counted *pin; /* the view or the segment */
-    mem_list *segments, *last;
-    size_t n_segments, n_last;
-    size_t segment, chunk; /* the next chunk; segment == n_segments: in `last` */
-    int64_t row;           /* of that chunk */
+    mem_counted *pin;    /* the view or the segment: holds the chunks */
+    mem_chunk *open;     /* a view of the open chunk made for this reader: owned; NULL: none */
+    mem_chunk **chunks;  /* behind the columns */
+    size_t n_chunks, next;
+    int64_t row; /* of the next chunk */
     int64_t schema_id, batch_rows;
-    pml_rt_range visible; /* end 0: unknown */
     size_t bytes, n_cols;
-    uint32_t cols[];
+    uint32_t *cols;
 } mem_reader;
+
+/* What a reader is made from. */
+typedef struct mem_source {
+    mem_counted *pin;
+    const mem_list *segments, *last;
+    size_t n_segments, n_last;
+    int64_t open_rows, open_end; /* of the last chunk, when it was open */
+    pml_rt_range visible;        /* end 0: unknown */
+    const void *predicate;
+    int64_t schema_id, batch_rows;
+} mem_source;
 
 static void reader_drop(void *p)
 {
     mem_reader *r = p;
     mem_counted *pin = r->pin;
+    if (r->open != NULL)
+        pml_mem_counted__release(&r->open->counted);
     pml_mem_account__free(pin->account, r, r->bytes); /* the pin keeps the account */
     pml_mem_counted__release(pin);
-}
-
-static void reader_skip_chunk(mem_reader *r)
-{
-    r->chunk++;
-    r->row = 0;
-}
-
-/* The chunk to read from, or NULL at the end. */
-static mem_chunk *reader_chunk(mem_reader *r)
-{
-    while (r->segment < r->n_segments) {
-        const mem_segment *s = (const mem_segment *)r->segments->items[r->segment];
-        if (r->chunk < s->n)
-            return (mem_chunk *)s->chunks->items[r->chunk];
-        r->segment++;
-        r->chunk = 0;
-    }
-    return r->chunk < r->n_last ? (mem_chunk *)r->last->items[r->chunk] : NULL;
-}
-
-static bool reader_wants(const mem_reader *r, const mem_chunk *c)
-{
-    return r->visible.end == 0 || (c->range.begin < r->visible.end && c->range.end > r->visible.begin);
 }
 
 static void chunk_drop(void *p)
@@ -56,13 +45,9 @@ static void chunk_drop(void *p)
 static int reader_next(void *p, struct ArrowArray *out, pml_error *err)
 {
     mem_reader *r = p;
-    mem_chunk *c = reader_chunk(r);
-    while (c != NULL && !reader_wants(r, c)) {
-        reader_skip_chunk(r);
-        c = reader_chunk(r);
-    }
-    if (c == NULL)
+    if (r->next == r->n_chunks)
         return PML_OK;
+    mem_chunk *c = r->chunks[r->next];
     int64_t rows = c->rows - r->row;
     if (r->batch_rows > 0 && rows > r->batch_rows)
         rows = r->batch_rows;
@@ -75,9 +60,90 @@ static int reader_next(void *p, struct ArrowArray *out, pml_error *err)
         return rc;
     }
     r->row += rows;
-    if (r->row == c->rows)
-        reader_skip_chunk(r);
+    if (r->row == c->rows) {
+        r->next++;
+        r->row = 0;
+    }
     return PML_OK;
+}
+
+/* ---- choosing chunks ---- */
+
+static bool range_wanted(const mem_source *from, int64_t begin, int64_t end)
+{
+    return from->visible.end == 0 || (begin < from->visible.end && end > from->visible.begin);
+}
+
+static void choose(mem_reader *r, const mem_source *from, mem_chunk *c)
+{
+    if (range_wanted(from, c->range.begin, c->range.end) && pml_mem_chunk__may_match(c, from->predicate))
+        r->chunks[r->n_chunks++] = c;
+}
+
+/* The rows of the open chunk that the view saw, as a chunk of their own. Its rows and range belong to the writer. */
+static int choose_open(mem_reader *r, const mem_source *from, mem_chunk *open, pml_error *err)
+{
+    mem_account *account = from->pin->account;
+    const pml_rt_host *host = account->host;
+    const pml_rt_batch b = {.flags = open->dense ? PML_RT_BATCH_DENSE : 0,
+                            .range = {open->range.begin, from->open_end},
+                            .rows = from->open_rows};
+    if (!range_wanted(from, b.range.begin, b.range.end))
+        return PML_OK;
+    int rc = pml_mem_chunk__new(&r->open, account, &b, err);
+    if (rc == PML_OK)
+        rc = host->chunk_view(host->ctx, &r->open->array, open->open, b.rows, err);
+    if (rc == PML_OK)
+        r->chunks[r->n_chunks++] = r->open;
+    return rc;
+}
+
+static int choose_all(mem_reader *r, const mem_source *from, pml_error *err)
+{
+    size_t closed = from->n_last - (from->open_rows > 0 ? 1 : 0);
+    for (size_t s = 0; s < from->n_segments; s++) {
+        const mem_segment *seg = (const mem_segment *)from->segments->items[s];
+        for (size_t i = 0; i < seg->n && range_wanted(from, seg->range.begin, seg->range.end); i++)
+            choose(r, from, (mem_chunk *)seg->chunks->items[i]);
+    }
+    for (size_t i = 0; i < closed; i++)
+        choose(r, from, (mem_chunk *)from->last->items[i]);
+    return closed < from->n_last ? choose_open(r, from, (mem_chunk *)from->last->items[closed], err) : PML_OK;
+}
+
+static size_t chunk_count(const mem_source *from)
+{
+    size_t n = from->n_last;
+    for (size_t s = 0; s < from->n_segments; s++)
+        n += ((const mem_segment *)from->segments->items[s])->n;
+    return n;
+}
+
+static int reader_new(mem_reader **out, const mem_source *from, const pml_rt_query *query, pml_error *err)
+{
+    mem_account *account = from->pin->account;
+    const pml_rt_host *host = account->host;
+    size_t n = 0, chunks = chunk_count(from);
+    *out = NULL;
+    int rc = host->columns(host->ctx, NULL, 0, &n, from->schema_id, query, err);
+    if (rc != PML_OK)
+        return rc;
+    size_t bytes = sizeof(mem_reader) + chunks * sizeof(mem_chunk *) + n * sizeof(uint32_t);
+    mem_reader *r = pml_mem_account__alloc(account, bytes);
+    if (r == NULL)
+        return pml_store__no_memory(err);
+    *r = (mem_reader){.pin = from->pin, .schema_id = from->schema_id, .batch_rows = from->batch_rows, .bytes = bytes, .n_cols = n};
+    r->chunks = (mem_chunk **)(r + 1);
+    r->cols = (uint32_t *)(r->chunks + chunks);
+    pml_mem_counted__acquire(r->pin);
+    rc = host->columns(host->ctx, r->cols, n, &n, r->schema_id, query, err);
+    if (rc == PML_OK)
+        rc = choose_all(r, from, err);
+    if (rc != PML_OK)
+        reader_drop(r);
+    else
+        *out = r;
+    return rc;
 }
 
 typedef struct mem_streams {
@@ -96,48 +162,37 @@ static void streams_free(pml_rt_streams *self)
     self->priv = NULL;
 }
 
-static int streams_open(pml_rt_streams *out, const mem_reader *from, const pml_rt_query *query, pml_error *err)
+static int streams_open(pml_rt_streams *out, const mem_source *from, const pml_rt_query *query, pml_error *err)
 {
     mem_account *account = from->pin->account;
     const pml_rt_host *host = account->host;
     pml_rt_streams made = {.n = 1, .free = streams_free};
-    size_t n = 0, bytes;
-    int rc = host->columns(host->ctx, NULL, 0, &n, from->schema_id, query, err);
+    mem_reader *r;
+    int rc = reader_new(&r, from, query, err);
     if (rc != PML_OK)
         return rc;
-    bytes = sizeof(mem_reader) + n * sizeof(uint32_t);
-    mem_reader *r = pml_mem_account__alloc(account, bytes);
     mem_streams *s = pml_mem_account__alloc(account, sizeof *s);
-    if (r == NULL || s == NULL) {
-        rc = pml_store__no_memory(err);
-        goto out;
+    if (s == NULL) {
+        reader_drop(r);
+        return pml_store__no_memory(err);
     }
-    *r = *from;
-    r->bytes = bytes;
-    r->n_cols = n;
     s->account = account;
-    rc = host->columns(host->ctx, r->cols, n, &n, r->schema_id, query, err);
-    if (rc == PML_OK)
-        rc = host->stream(host->ctx, s->v, r->schema_id, n, r->cols, -1, reader_next, reader_drop, r, err);
-    if (rc != PML_OK)
-        goto out;
-    pml_mem_counted__acquire(r->pin);
+    rc = host->stream(host->ctx, s->v, r->schema_id, r->n_cols, r->cols, -1, reader_next, reader_drop, r, err);
+    if (rc != PML_OK) {
+        reader_drop(r);
+        pml_mem_account__free(account, s, sizeof *s);
+        return rc;
+    }
     (void)atomic_fetch_add_explicit(&account->refs, 1, memory_order_relaxed);
     made.v = s->v;
     made.priv = s;
     pml_store__write_struct(out, &made, sizeof made);
     return PML_OK;
-out:
-    if (r != NULL)
-        pml_mem_account__free(account, r, bytes);
-    if (s != NULL)
-        pml_mem_account__free(account, s, sizeof *s);
-    return rc;
 }
 
 int pml_mem_segment__stream(pml_rt_streams *out, mem_segment *segment, pml_error *err)
 {
-    const mem_reader from = {
+    const mem_source from = {
         .pin = &segment->counted, .last = segment->chunks, .n_last = segment->n, .schema_id = segment->schema_id};
     return streams_open(out, &from, NULL, err);
 }
@@ -161,11 +216,14 @@ static int view_query_streams(void *p, pml_rt_streams *out, const pml_rt_query *
     mem_view *v = p;
     pml_rt_query q;
     pml_store__read_struct(&q, sizeof q, query);
-    mem_reader from = {.pin = &v->counted,
+    mem_source from = {.pin = &v->counted,
                        .segments = v->sealed,
                        .n_segments = v->n_sealed,
                        .last = v->building,
                        .n_last = v->n_building,
+                       .open_rows = v->open_rows,
+                       .open_end = v->end,
+                       .predicate = q.predicate,
                        .schema_id = v->schema_id,
                        .batch_rows = q.batch_rows};
     if (q.visible.end > q.visible.begin && q.visible.end > 0) /* anything else cannot be meant as a range of rows */

@@ -10,6 +10,7 @@ typedef struct mem_view {
     mem_counted counted;
     mem_list *sealed, *building; /* of segments, of chunks; NULL: none */
     size_t n_sealed, n_building; /* the lengths when the view was taken */
+    int64_t open_rows;           /* the last building chunk was open and had these rows; 0: it was closed */
     int64_t schema_id;
     int64_t floor, end, first, rows;
     uint64_t bytes;

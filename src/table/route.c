@@ -20,6 +20,8 @@ int pml_route__compare(pml_bytes a_partition, int32_t a_bucket, pml_bytes b_part
     return c != 0 ? c : (a_bucket > b_bucket) - (a_bucket < b_bucket);
 }
 
+enum { FEW_KEYS = 16 /* bucket keys that need no allocation */ };
+
 /* Slice number of each row is kept here first, then rows are dealt out in one pass. */
 typedef struct routing {
     pml_route *route;
@@ -28,7 +30,9 @@ typedef struct routing {
     const pml_table *t;
     const pml_type *partition_types[PML_PARTITION_KEYS_MAX];
     int32_t partition_columns[PML_PARTITION_KEYS_MAX];
+    bool one_slice;    /* one row, or one place for all: nothing will be looked up */
     int32_t *buckets;  /* of each row; NULL: all 0 */
+    int32_t one_bucket; /* memory for one row */
     uint32_t *slice_of; /* of each row */
 } routing;
 
@@ -48,7 +52,9 @@ static int slice_add(routing *g, int32_t bucket, uint32_t *index)
     pml_route_slice *s = &r->slices[r->n];
     size_t len = g->key.len - 4; /* the bucket stands behind the partition */
     *s = (pml_route_slice){.partition = {pml_arena__copy(&r->arena, g->key.data, len), len}, .bucket = bucket};
-    if (s->partition.ptr == NULL || pml_map__put(&g->by_key, g->key.data, g->key.len, (void *)(uintptr_t)(r->n + 1), NULL) != PML_OK)
+    if (s->partition.ptr == NULL)
+        return PML_E_NOMEM;
+    if (!g->one_slice && pml_map__put(&g->by_key, g->key.data, g->key.len, (void *)(uintptr_t)(r->n + 1), NULL) != PML_OK)
         return PML_E_NOMEM;
     *index = (uint32_t)r->n++;
     return PML_OK;
@@ -132,9 +138,13 @@ static int assign_buckets(routing *g, const struct ArrowArray *batch, int32_t fi
     const pml_table_options *o = &g->t->options;
     if (o->bucket < 1)
         return PML_OK;
-    g->buckets = pml_env__calloc(g->t->env, (size_t)batch->length, sizeof *g->buckets);
-    const pml_type **types = pml_env__calloc(g->t->env, s->n_bucket_keys, sizeof *types);
-    int32_t *columns = pml_env__calloc(g->t->env, s->n_bucket_keys, sizeof *columns);
+    const pml_type *few_types[FEW_KEYS], **types = few_types;
+    int32_t few_columns[FEW_KEYS], *columns = few_columns;
+    g->buckets = batch->length == 1 ? &g->one_bucket : pml_env__calloc(g->t->env, (size_t)batch->length, sizeof *g->buckets);
+    if (s->n_bucket_keys > FEW_KEYS) {
+        types = pml_env__calloc(g->t->env, s->n_bucket_keys, sizeof *types);
+        columns = pml_env__calloc(g->t->env, s->n_bucket_keys, sizeof *columns);
+    }
     int rc = g->buckets == NULL || types == NULL || columns == NULL ? pml_error__no_memory(err) : PML_OK;
     for (size_t i = 0; rc == PML_OK && i < s->n_bucket_keys; i++) {
         types[i] = &s->fields[s->bucket_index[i]].type;
@@ -143,8 +153,10 @@ static int assign_buckets(routing *g, const struct ArrowArray *batch, int32_t fi
     if (rc == PML_OK)
         rc = pml_bucket__assign(g->buckets, g->t->env, o->bucket_function == PML_BUCKET_FUNCTION_MOD ? PML_BUCKET_BY_MOD : PML_BUCKET_BY_HASH,
                                 o->bucket, types, batch, columns, s->n_bucket_keys, err);
-    pml_env__free(g->t->env, types);
-    pml_env__free(g->t->env, columns);
+    if (types != few_types)
+        pml_env__free(g->t->env, types);
+    if (columns != few_columns)
+        pml_env__free(g->t->env, columns);
     return rc;
 }
 
@@ -173,10 +185,11 @@ int pml_route__batch(pml_route *out, const pml_table *t, const struct ArrowArray
         goto out;
     PML_TRY(partition_columns(&g, first_column, err));
     PML_TRY(assign_buckets(&g, batch, first_column, err));
-    if (s->n_partition_keys == 0 && g.buckets == NULL) { /* one slice, no look at the rows */
+    if (batch->length == 1 || (s->n_partition_keys == 0 && g.buckets == NULL)) { /* one slice, no look at further rows */
         uint32_t index;
+        g.one_slice = true;
         PML_TRY(row_key(&g, batch, 0, err));
-        rc = slice_add(&g, 0, &index) == PML_OK ? deal_rows(&g, batch->length, err) : pml_error__no_memory(err);
+        rc = slice_add(&g, g.buckets == NULL ? 0 : g.buckets[0], &index) == PML_OK ? deal_rows(&g, batch->length, err) : pml_error__no_memory(err);
         goto out;
     }
     g.slice_of = pml_env__calloc(t->env, (size_t)batch->length, sizeof *g.slice_of);
@@ -188,7 +201,8 @@ int pml_route__batch(pml_route *out, const pml_table *t, const struct ArrowArray
     PML_TRY(deal_rows(&g, batch->length, err));
 out:
     pml_env__free(t->env, g.slice_of);
-    pml_env__free(t->env, g.buckets);
+    if (g.buckets != &g.one_bucket)
+        pml_env__free(t->env, g.buckets);
     pml_buf__clear(&g.key);
     pml_map__clear(&g.by_key, NULL);
     if (rc != PML_OK)

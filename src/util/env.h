@@ -22,7 +22,7 @@ struct pml_env {
     void *slot_lock;
 };
 
-enum { PML_ENV_SLOT_BRIDGE = 0, PML_ENV_SLOT_STORES = 1, PML_ENV_SLOT_REALTIME = 2 };
+enum { PML_ENV_SLOT_BRIDGE = 0, PML_ENV_SLOT_STORES = 1, PML_ENV_SLOT_REALTIME = 2, PML_ENV_SLOT_CODECS = 3 };
 
 /* n == 0 gives a pointer that may be freed. NULL: no memory. */
 void *pml_env__alloc(pml_env *env, size_t n);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "util/thread.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -168,6 +169,26 @@ void pml_cond__signal(pml_cond *c)
 void pml_cond__broadcast(pml_cond *c)
 {
     must(pthread_cond_broadcast(&c->c), "pthread_cond_broadcast");
+}
+
+/* The one exception to "no global state": what the process is, is global. */
+static atomic_uint forks;
+static pthread_once_t forks_once = PTHREAD_ONCE_INIT;
+
+static void forks_count(void)
+{
+    (void)atomic_fetch_add_explicit(&forks, 1, memory_order_relaxed);
+}
+
+static void forks_watch(void)
+{
+    must(pthread_atfork(NULL, NULL, forks_count), "pthread_atfork");
+}
+
+unsigned pml_process__forks(void)
+{
+    must(pthread_once(&forks_once, forks_watch), "pthread_once");
+    return atomic_load_explicit(&forks, memory_order_relaxed);
 }
 
 int pml_thread__start(pml_thread *t, void *(*fn)(void *), void *arg)

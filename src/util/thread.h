@@ -52,6 +52,10 @@ void pml_cond__wait(pml_cond *c, pml_mutex *m);
 void pml_cond__signal(pml_cond *c);
 void pml_cond__broadcast(pml_cond *c);
 
+/* How often this process came out of a fork since the first call: another number means that we are in a child. Costs no system
+   call, unlike a look at the process id. */
+unsigned pml_process__forks(void);
+
 /* 0, or an errno value. */
 int pml_thread__start(pml_thread *t, void *(*fn)(void *), void *arg);
 void pml_thread__join(pml_thread *t);

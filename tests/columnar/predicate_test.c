@@ -4,50 +4,9 @@
 
 #include "columnar/value_store.h"
 #include "support/random_batch.h"
+#include "support/random_pred.h"
 
 enum { COLUMNS = 23, ATOMIC = 17, ROWS = 700 };
-
-static pml_pred *random_leaf(test_env *t, pml_arena *arena, const pml_field *fields)
-{
-    size_t c = test_random(t) % COLUMNS;
-    pml_pred *p = pml_arena__alloc(arena, sizeof *p);
-    assert_non_null(p);
-    *p = (pml_pred){.field_id = fields[c].id, .type = &fields[c].type, .name = fields[c].name};
-    bool bytes = pml_value__kind_of(p->type) == PML_VALUE_BYTES;
-    p->op = c >= ATOMIC ? PML_PRED_IS_NULL + test_random(t) % 2 : PML_PRED_EQ + test_random(t) % (bytes ? 13 : 10);
-    if (p->op == PML_PRED_IS_NULL || p->op == PML_PRED_IS_NOT_NULL)
-        return p;
-    bool set = p->op == PML_PRED_IN || p->op == PML_PRED_NOT_IN;
-    p->n_literals = set ? test_random(t) % (test_random(t) % 3 == 0 ? 40 : 4) : 1;
-    p->literals = pml_arena__array(arena, p->n_literals + 1, sizeof *p->literals);
-    assert_non_null(p->literals);
-    for (size_t i = 0; i < p->n_literals; i++) {
-        p->literals[i] = random_value(t, arena, p->type);
-        if (p->literals[i].kind == PML_VALUE_TIMESTAMP && test_random(t) % 8 == 0)
-            p->literals[i].ts.ms = test_random(t) % 2 ? INT64_MAX : INT64_MIN;
-        if (test_random(t) % (set ? 60 : 12) == 0)
-            p->literals[i].kind = PML_VALUE_NULL;
-    }
-    return p;
-}
-
-static pml_pred *random_pred(test_env *t, pml_arena *arena, const pml_field *fields, int depth)
-{
-    if (depth == 0 || test_random(t) % 3 == 0)
-        return random_leaf(t, arena, fields);
-    pml_pred *p = pml_arena__alloc(arena, sizeof *p);
-    assert_non_null(p);
-    p->op = PML_PRED_AND + test_random(t) % 2;
-    if (test_random(t) % 16 == 0)
-        p->op = PML_PRED_TRUE + test_random(t) % 2;
-    else
-        p->n_children = test_random(t) % 4;
-    p->children = pml_arena__array(arena, 4, sizeof *p->children);
-    assert_non_null(p->children);
-    for (size_t i = 0; i < p->n_children; i++)
-        p->children[i] = random_pred(t, arena, fields, depth - 1);
-    return p;
-}
 
 /* Values of the atomic columns; of nested ones a stand-in that only tells null from not null. */
 static void row_values(pml_value *values, int32_t *ids, const struct ArrowArray *batch, const pml_field *fields,
@@ -90,7 +49,7 @@ static void predicate_over_random_batches_agrees_with_rows_and_pruning_loses_non
         for (int64_t i = 0; i < n; i++)
             row_values(values + i * COLUMNS, ids, &batch, fields, i);
         for (int k = 0; k < 60; k++) {
-            pml_pred *p = random_pred(t, &arena, fields, k % 4), *copy;
+            pml_pred *p = random_pred(t, &arena, fields, COLUMNS, k % 4), *copy;
             bool any = false;
             must_ok(pml_pred__copy(&copy, &arena, p), NULL);
             must_ok(pml_pred__eval(keep, copy, t->env, &batch, fields, COLUMNS, &err), &err);
@@ -282,7 +241,7 @@ static void predicate_without_memory_fails_cleanly(void **state)
     pml_field *fields = random_fields(t, &arena, COLUMNS, 1, true);
     random_batch(&batch, t, fields, COLUMNS, 30);
     for (int round = 0; round < 20; round++) {
-        pml_pred *p = random_pred(t, &arena, fields, 3), *copy, *part;
+        pml_pred *p = random_pred(t, &arena, fields, COLUMNS, 3), *copy, *part;
         int rc = PML_E_NOMEM;
         for (long long n = 1; rc != PML_OK; n++) {
             pml_arena own;

@@ -358,8 +358,8 @@ static void avro_deflate_block_may_end_with_a_piece_of_a_checksum(void **state)
     const pml_bytes name = {(const uint8_t *)"deflate", 7}, text = {(const uint8_t *)"some text, some text", 20};
     pml_buf__init(&packed, t->env, 1 << 20);
     pml_buf__init(&plain, t->env, 1 << 20);
-    must_ok(pml_avro_codec__init(&out, name, 1, true, "the-file", &err), &err);
-    must_ok(pml_avro_codec__init(&in, name, 1, false, "the-file", &err), &err);
+    must_ok(pml_avro_codec__init(&out, t->env, name, 1, true, "the-file", &err), &err);
+    must_ok(pml_avro_codec__init(&in, t->env, name, 1, false, "the-file", &err), &err);
     must_ok(pml_avro_codec__compress(&out, &packed, text, &err), &err);
 
     must_ok(pml_buf__append(&packed, "\x12\x34\x56", 3), NULL);

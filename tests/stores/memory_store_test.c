@@ -87,10 +87,10 @@ static void memory_store_query_leaves_out_chunks_outside_the_visible_range(void 
     kit k;
     pml_error err = PML_ERROR_INIT;
     must_hold(&k, store_kit_open(&k, pml_memory_store_plugin(), KIT_NARROW));
-    for (int i = 0; i < 10; i++)
-        must_hold(&k, kit_write(&k, 10, true, 0));
+    for (int i = 0; i < 3; i++)
+        must_hold(&k, kit_write(&k, 100, true, 0));
     must_hold(&k, kit_view_acquire(&k, 0));
-    pml_rt_query q = {.struct_size = sizeof q, .read_schema = &k.transport, .limit = -1, .visible = {35, 60}};
+    pml_rt_query q = {.struct_size = sizeof q, .read_schema = &k.transport, .limit = -1, .visible = {135, 160}};
     k.streams[0] = (pml_rt_streams){.struct_size = sizeof(pml_rt_streams)};
     must_ok(k.views[0].vt->query_streams(k.views[0].view, &k.streams[0], &q, &err), &err);
     int64_t rows = 0;
@@ -100,11 +100,11 @@ static void memory_store_query_leaves_out_chunks_outside_the_visible_range(void 
         assert_int_equal(s->get_next(s, &a), 0);
         more = a.release != NULL;
         if (more)
-            must_hold(&k, kit_array_check(&k, &a, 30 + rows));
+            must_hold(&k, kit_array_check(&k, &a, 100 + rows));
         rows += a.length;
         pml_array__release(&a);
     }
-    assert_int_equal(rows, 30);
+    assert_int_equal(rows, 100);
     kit_close(&k);
     assert_false(k.failed);
 }

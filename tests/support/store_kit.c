@@ -65,8 +65,9 @@ bool kit_store_open(kit *k, void **store, const pml_rt_store_vtbl **vt, int64_t 
                                    .partition = pairs,
                                    .bucket = -77,
                                    .total_buckets = -3,
-                                   .n_options = 2,
-                                   .options = pairs,
+                                   .n_options = k->option.key.ptr == NULL ? 2 : 1,
+                                   .options = k->option.key.ptr == NULL ? pairs : &k->option,
+                                   .stats_mode = k->stats_mode,
                                    .committed_end = committed_end,
                                    .lineage = {0xff, 1}};
     return kit_rc(k, k->plugin->store_open(k->backend, store, vt, &p, &err), &err, "store_open");
@@ -74,8 +75,17 @@ bool kit_store_open(kit *k, void **store, const pml_rt_store_vtbl **vt, int64_t 
 
 bool store_kit_open(kit *k, const pml_rt_plugin *plugin, kit_columns columns)
 {
+    return store_kit_open_with(k, plugin, columns, PML_RT_STATS_NONE, NULL, NULL);
+}
+
+bool store_kit_open_with(kit *k, const pml_rt_plugin *plugin, kit_columns columns, uint32_t stats_mode, const char *key,
+                         const char *value)
+{
     pml_error err = PML_ERROR_INIT;
     memset(k, 0, sizeof *k);
+    k->stats_mode = stats_mode;
+    if (key != NULL)
+        k->option = (pml_rt_kv){{key, strlen(key)}, {value, strlen(value)}};
     k->t = test_env_open(NULL);
     k->t->random_state = test_seed();
     k->plugin = plugin;

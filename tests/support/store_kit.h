@@ -51,6 +51,8 @@ typedef struct kit {
     void *backend, *store;
     const pml_rt_store_vtbl *vt;
     bool closed;
+    uint32_t stats_mode;
+    pml_rt_kv option; /* key NULL: none */
     /* model */
     kit_rows *batches;
     size_t n_batches;
@@ -66,6 +68,9 @@ typedef struct kit {
 
 /* Both report instead of failing; the rest of the fixture stays usable. */
 bool store_kit_open(kit *k, const pml_rt_plugin *plugin, kit_columns columns);
+/* The same with a mode of statistics, and one option of the table (key NULL: none). */
+bool store_kit_open_with(kit *k, const pml_rt_plugin *plugin, kit_columns columns, uint32_t stats_mode, const char *key,
+                         const char *value);
 /* Releases what is still open, in an allowed order, and checks that no memory is left with the host. */
 void kit_close(kit *k);
 /* Another store of the same plugin and host. */
@@ -111,6 +116,9 @@ typedef struct kit_case {
     bool slow;
 } kit_case;
 extern const kit_case kit_cases[];
+bool kit_case_open_chunk(kit *k); /* store_kit_small.c */
+bool kit_case_every_type(kit *k);
+bool kit_case_pruning(kit *k);
 bool kit_case_allocation_failures(kit *k); /* store_kit_faults.c */
 bool kit_case_struct_sizes(kit *k);
 extern const size_t n_kit_cases;

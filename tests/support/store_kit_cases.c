@@ -399,5 +399,8 @@ const kit_case kit_cases[] = {
     {"a_view_has_whole_batches", KIT_SMALL, a_view_has_whole_batches, false},
     {"a_query_gives_the_columns_asked_for", KIT_SMALL, a_query_gives_the_columns_asked_for, false},
     {"a_random_life_agrees_with_the_model", KIT_SMALL, a_random_life_agrees_with_the_model, false},
+    {"small_writes_stay_behind_the_views", KIT_SMALL, kit_case_open_chunk, false},
+    {"small_writes_of_every_type_come_back", KIT_ALL, kit_case_every_type, false},
+    {"pruning_loses_no_row", KIT_ALL, kit_case_pruning, false},
 };
 const size_t n_kit_cases = sizeof kit_cases / sizeof kit_cases[0];

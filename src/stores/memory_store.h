@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One memory store from inside: shared by memory.c (life, views, segments) and memory_write.c (how rows come in). */
+#ifndef PML_STORES_MEMORY_STORE_H
+#define PML_STORES_MEMORY_STORE_H
+
+#include <pthread.h>
+
+#include "stores/memory_chunk.h"
+
+enum { MEM_OPEN_ROWS_FIRST = 64 /* of an open chunk; four times more each time one fills up */ };
+
+typedef struct mem_store {
+    mem_account *account;
+    int64_t schema_id, n_columns; /* of the transport schema */
+    uint64_t join_bytes;          /* chunks are joined up to this size */
+    /* of the writer: write and seal, which come one at a time */
+    mem_chunk *open;   /* the last of `building`, which holds it; NULL: none */
+    int64_t open_room; /* rows asked for when it was opened */
+    int64_t next_room; /* rows to ask for next */
+    pthread_mutex_t m; /* guards what follows; write and seal are the only ones to change `building` and `end` */
+    bool closed;
+    mem_list *building; /* chunks; NULL: none */
+    mem_list *sealed;   /* segments, oldest first; NULL: none yet */
+    int64_t building_rows, sealed_rows;
+    int64_t open_rows; /* of the open chunk; 0: none is open */
+    uint64_t building_bytes, sealed_bytes;
+    int64_t floor; /* rows below it are committed */
+    int64_t end;   /* of the newest batch ever written, or where the store was opened */
+} mem_store;
+
+int pml_mem_store__closed_error(pml_error *err);
+/* A checked batch. The array was taken when its release is NULL. */
+int pml_mem_store__write(mem_store *s, pml_rt_batch *b, pml_error *err);
+/* Makes the open chunk, if any, an ordinary one. An error has changed nothing. */
+int pml_mem_store__close_chunk(mem_store *s, pml_error *err);
+
+static inline void pml_mem_list__release(mem_list *list)
+{
+    if (list != NULL)
+        pml_mem_counted__release(&list->counted);
+}
+
+#endif
