@@ -116,6 +116,7 @@ static int64_t advance_target(const rt_model *m, int64_t id)
 
 void model_advanced(rt_model *m, int64_t id)
 {
+    int64_t newest = m->advanced > m->began ? m->advanced : m->began;
     id = advance_target(m, id);
     if (id == 0)
         return;
@@ -127,7 +128,7 @@ void model_advanced(rt_model *m, int64_t id)
             continue;
         if (e.state == MARK_LOST)
             to = LIVE_LOST;
-        else if (e.state == MARK_ABSENT ? l->seen >= 0 : e.lineage != l->lineage || e.end < l->adopted)
+        else if (e.state == MARK_ABSENT ? l->seen >= 0 && (id < newest || l->seen <= id) /* an older snapshot knows nothing of it */ : e.lineage != l->lineage || e.end < l->adopted)
             to = LIVE_RESET;
         if (l->state == LIVE_ACTIVE)
             l->state = to;
