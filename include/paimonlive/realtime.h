@@ -159,7 +159,9 @@ typedef struct pml_rt_commit_result {
 /* Publishes files and progress of the entries in one snapshot. May be repeated with the same entries: nothing happens twice.
    Unless realtime.auto-advance=false the entries' context is advanced. PML_E_INVAL (empty, gap or overlap among the entries),
    PML_E_CONFLICT (an earlier prepare is missing, partial overlap, covered by another writer, reset meanwhile),
-   PML_E_PROGRESS_LOST, PML_E_UNKNOWN_OUTCOME (call again with the same entries; never abort them). watermark NULL: none. */
+   PML_E_PROGRESS_LOST, PML_E_UNKNOWN_OUTCOME (call again with the same entries; never abort them). watermark NULL: none.
+   Entries carry the identifier of their prepare, which is the one that counts; `identifier` is for entries that will come from
+   bytes of another process, and is not used for those of this one. */
 PML_API int pml_rt_commit(pml_rt_commit_result *out, pml_commit *commit, const pml_rt_entry *const *entries, size_t n,
                           int64_t identifier, const int64_t *watermark, pml_error *err);
 /* Gives entries up: deletes their files, their rows stay in memory for the next prepare. PML_E_CONFLICT for committed ones. */

@@ -12,7 +12,8 @@
  *
  * A plan names one snapshot; it may be read many times, and its streams stay valid after the plan, scan and table are gone.
  * Columns are matched to data files by field id. Rows come without any promised order, except that inside one
- * partition-bucket they come in write order. Scan and stream belong to one thread at a time; a plan is thread-safe.
+ * partition-bucket of a table with fixed buckets they come in write order, and rows in memory come after those on disk in the
+ * order of their offsets (in tables without buckets every writer numbers its files from 0, as in Java). Scan and stream belong to one thread at a time; a plan is thread-safe.
  */
 #ifndef PAIMONLIVE_SCAN_H
 #define PAIMONLIVE_SCAN_H
