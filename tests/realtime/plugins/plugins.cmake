@@ -16,8 +16,12 @@ foreach(kind no_symbol magic abi size name null)
   string(TOUPPER ${kind} upper)
   target_compile_definitions(plugin_refused_${kind} PRIVATE REFUSED_${upper})
 endforeach()
+file(GLOB pml_store_sources ${CMAKE_SOURCE_DIR}/src/stores/*.c)
+pml_test_plugin(lossy ${CMAKE_CURRENT_LIST_DIR}/lossy_plugin.c ${CMAKE_SOURCE_DIR}/tests/support/broken_stores.c ${pml_store_sources})
+pml_test_plugin(crashing ${CMAKE_CURRENT_LIST_DIR}/crashing_plugin.c)
 # As the tree's flags see it; ground.install builds it as users do.
 pml_test_plugin(list_store ${CMAKE_SOURCE_DIR}/examples/store/list_store.c ${CMAKE_SOURCE_DIR}/examples/store/list_rows.c)
 
 target_compile_definitions(test_realtime_plugin_load PRIVATE PML_TEST_PLUGINS="${pml_test_plugins}")
 add_dependencies(test_realtime_plugin_load ${pml_plugin_targets})
+add_dependencies(pml-store-conform ${pml_plugin_targets})
