@@ -59,7 +59,9 @@ int pml_rt_plugin_load(char name_out[PML_RT_PLUGIN_NAME_SIZE], pml_env *env, con
     const pml_rt_plugin *plugin;
     if (name_out != NULL)
         name_out[0] = '\0';
-    PML_RETURN_IF(pml_rt_plugin__open(&plugin, path, err));
+    int rc = pml_rt_plugin__open(&plugin, path, err);
+    if (rc != PML_OK || plugin == NULL) /* never NULL after success: for the static analyser */
+        return rc;
     PML_RETURN_IF(pml_rt_plugin_register(env, plugin, err));
     if (name_out != NULL) /* the check bounds it */
         memcpy(name_out, plugin->name, strlen(plugin->name) + 1);
@@ -72,11 +74,15 @@ int pml_rt_plugin__find_or_load(const pml_rt_plugin **out, pml_env *env, const c
     int rc = pml_rt_plugin__find(out, env, name, err);
     if (rc != PML_E_UNSUPPORTED || path == NULL)
         return rc;
-    PML_RETURN_IF(pml_rt_plugin__open(out, path, err));
+    rc = pml_rt_plugin__open(out, path, err);
+    if (rc != PML_OK || *out == NULL)
+        return rc;
     if (strcmp((*out)->name, name) == 0)
-        return pml_rt_plugin_register(env, *out, err);
-    rc = pml_error__at(err, PML_E_INVAL, PML_PLACE_OPTION, "realtime.store.plugin-path",
-                       "%.200s holds the store '%s', but realtime.store is '%.64s'", path, (*out)->name, name);
-    *out = NULL;
+        rc = pml_rt_plugin_register(env, *out, err);
+    else
+        rc = pml_error__at(err, PML_E_INVAL, PML_PLACE_OPTION, "realtime.store.plugin-path",
+                           "%.200s holds the store '%s', but realtime.store is '%.64s'", path, (*out)->name, name);
+    if (rc != PML_OK)
+        *out = NULL;
     return rc;
 }
