@@ -21,6 +21,9 @@ if(TARGET pml)
   install(FILES man/pml.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 endif()
 
+install(TARGETS pml-store-conform RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(FILES man/pml-store-conform.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+
 install(EXPORT PaimonLiveTargets NAMESPACE PaimonLive:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/PaimonLive
   FILE PaimonLiveConfig.cmake) # no dependencies of its own, so the targets are the whole package
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/PaimonLiveConfigVersion.cmake COMPATIBILITY SameMinorVersion)

@@ -2,7 +2,7 @@
 /*
  * A live table in one page: rows are counted before they are committed, then committed, then counted again by a plain reader.
  *
- *     live_table DIRECTORY        DIRECTORY must not exist yet
+ *     live_table DIRECTORY [STORE.so]       DIRECTORY must not exist yet; STORE.so keeps the rows instead of the memory store
  *
  * Build it against an installed library: cc live_table.c $(pkg-config --cflags --libs paimonlive)
  */
@@ -60,8 +60,8 @@ int main(int argc, char **argv)
     static const char table_schema[] =
         "{\"fields\":[{\"name\":\"id\",\"type\":\"BIGINT NOT NULL\"},{\"name\":\"city\",\"type\":\"STRING\"}],"
         "\"options\":{\"bucket\":\"2\",\"bucket-key\":\"id\",\"realtime.enabled\":\"true\"}}";
-    if (argc != 2) {
-        fprintf(stderr, "usage: live_table DIRECTORY\n");
+    if (argc != 2 && argc != 3) {
+        fprintf(stderr, "usage: live_table DIRECTORY [STORE.so]\n");
         return 2;
     }
     pml_env *env;
@@ -80,7 +80,14 @@ int main(int argc, char **argv)
 
     pml_rt_context *context;
     pml_rt_writer *writer;
-    must(pml_rt_context_open(&context, env, NULL, &err), "context");
+    char store[PML_RT_PLUGIN_NAME_SIZE] = "memory";
+    if (argc == 3)
+        must(pml_rt_plugin_load(store, env, argv[2], &err), "load the store");
+    const pml_option_pair store_option = {"realtime.store", store};
+    pml_rt_context_options context_options = PML_RT_CONTEXT_OPTIONS_INIT;
+    context_options.options = &store_option;
+    context_options.n_options = 1;
+    must(pml_rt_context_open(&context, env, &context_options, &err), "context");
     must(pml_rt_writer_open(&writer, table, context, NULL, &err), "writer");
     write_file(writer, table, path);
     printf("written, not committed: %lld rows live, %lld on disk\n", (long long)count(table, context), (long long)count(table, NULL));

@@ -213,7 +213,15 @@ PML_API int pml_rt_split_deserialize(pml_plan **out, const pml_scan *scan, const
 PML_API int pml_rt_split_release_ticket(pml_rt_context *context, const pml_blob *split, pml_error *err);
 
 /* ---- stores ---- */
+/* Makes a store known to the environment by its name; the plugin must outlive it. PML_E_INVAL (no plugin, or the name is taken),
+   PML_E_UNSUPPORTED (another plugin ABI), PML_E_LIMIT. Thread-safe. */
 PML_API int pml_rt_plugin_register(pml_env *env, const struct pml_rt_plugin *plugin, pml_error *err);
+enum { PML_RT_PLUGIN_NAME_SIZE = 64 };
+/* Registers the store of a shared object, given with its folder (./x.so), and writes its name to name_out (may be NULL). The object
+   is never unloaded, and its code runs with all rights of this process: load what you trust. The same path may be loaded again.
+   PML_E_NOT_FOUND: no such file. PML_E_PLUGIN: the system cannot load it. PML_E_INVAL: no store plugin, or its name is taken.
+   PML_E_UNSUPPORTED: another plugin ABI. PML_E_LIMIT. Thread-safe. */
+PML_API int pml_rt_plugin_load(char name_out[PML_RT_PLUGIN_NAME_SIZE], pml_env *env, const char *path, pml_error *err);
 
 #ifdef __cplusplus
 }

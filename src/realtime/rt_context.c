@@ -212,6 +212,36 @@ static bool has_option(const pml_rt_context *c, const char *key)
     return false;
 }
 
+/* The path of a shared object to load comes from the options that the program gave when it opened the context or the table. One
+   that is stored with the table would let whoever can write its schema run code here: *stored says that there is such a one. */
+static const char *plugin_path(const pml_rt_context *c, const pml_table *t, bool *stored)
+{
+    static const char key[] = "realtime.store.plugin-path";
+    const char *path = NULL;
+    *stored = false;
+    for (size_t i = 0; i < t->schema->n_options; i++)
+        *stored = *stored || strcmp(t->schema->options[i].key, key) == 0;
+    for (size_t i = 0; i < t->n_overrides; i++)
+        path = strcmp(t->overrides[i].key, key) == 0 ? t->overrides[i].value : path;
+    for (size_t i = 0; i < c->n_overrides; i++)
+        path = strcmp(c->overrides[i].key, key) == 0 ? c->overrides[i].value : path;
+    return path;
+}
+
+static int choose_store(const pml_rt_plugin **out, pml_rt_context *c, pml_table *t, pml_error *err)
+{
+    pml_error inner = PML_ERROR_INIT;
+    bool stored;
+    const char *path = plugin_path(c, t, &stored);
+    int rc = pml_rt_plugin__find_or_load(out, c->env, c->options.rt_store, path, &inner);
+    if (rc == PML_E_UNSUPPORTED && path == NULL && stored)
+        return pml_error__at(err, rc, PML_PLACE_OPTION, "realtime.store.plugin-path",
+                             "needs realtime.store.plugin-path when the table or the context is opened: the path that %.200s stores "
+                             "is not followed, since a table must not name code to run",
+                             t->path);
+    return rc == PML_OK ? rc : pml_error__at(err, rc, inner.place, inner.file, "%s", inner.message);
+}
+
 static int bind_locked(pml_rt_context *c, pml_table *t, pml_error *err)
 {
     const pml_rt_plugin *plugin = c->plugin;
@@ -224,7 +254,7 @@ static int bind_locked(pml_rt_context *c, pml_table *t, pml_error *err)
     if (plugin != NULL && plugin != pml_memory_store_plugin() && !has_option(c, "realtime.verify.order"))
         c->options.rt_verify_order = true; /* the default for stores of others; the option realtime.store does not know of this one */
     if (plugin == NULL)
-        PML_RETURN_IF(pml_rt_plugin__find(&plugin, c->env, c->options.rt_store, err));
+        PML_RETURN_IF(choose_store(&plugin, c, t, err));
     if ((plugin->caps & PML_RT_CAP_MODE_APPEND) == 0)
         return pml_error__set(err, PML_E_UNSUPPORTED, "the store '%s' does not serve append tables", plugin->name);
     c->plugin = plugin;

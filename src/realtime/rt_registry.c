@@ -7,7 +7,7 @@
 #include "util/thread.h"
 
 enum {
-    PLUGIN_NAME_MAX = 64, /* it is part of option keys: realtime.store.<name>.x */
+    PLUGIN_NAME_MAX = PML_RT_PLUGIN_NAME_SIZE - 1, /* it is part of option keys: realtime.store.<name>.x */
     PLUGINS_MAX = 64      /* registered ones of one environment; each is a program's own code */
 };
 
@@ -113,7 +113,7 @@ int pml_rt_plugin__find(const pml_rt_plugin **out, pml_env *env, const char *nam
     if (*out == NULL)
         return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_OPTION, NULL,
                              "there is no real-time store '%.64s'; set realtime.store to 'memory', or register the store with "
-                             "pml_rt_plugin_register",
+                             "pml_rt_plugin_register, or give realtime.store.plugin-path when you open the table or the context",
                              name);
     return PML_OK;
 }

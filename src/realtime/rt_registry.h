@@ -13,6 +13,10 @@
 
 /* Borrowed. PML_E_UNSUPPORTED: no store of that name. */
 int pml_rt_plugin__find(const pml_rt_plugin **out, pml_env *env, const char *name, pml_error *err);
+/* As find; a store that nobody has registered is loaded from path (NULL: none), where it must have that name. Thread-safe. */
+int pml_rt_plugin__find_or_load(const pml_rt_plugin **out, pml_env *env, const char *name, const char *path, pml_error *err);
+/* The checked plugin of a shared object, which is never unloaded; not registered. Codes as of pml_rt_plugin_load. */
+int pml_rt_plugin__open(const pml_rt_plugin **out, const char *path, pml_error *err);
 /* Magic, ABI, size, name, functions: PML_E_INVAL, PML_E_UNSUPPORTED. For plugins that a context gets directly, too. */
 int pml_rt_plugin__check(const pml_rt_plugin *plugin, pml_error *err);
 /* What store_open and acquire_view gave: PML_E_PLUGIN_CONTRACT when a handle or a function of phase P1 is missing. */

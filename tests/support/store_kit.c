@@ -510,22 +510,29 @@ bool kit_array_check(kit *k, const struct ArrowArray *array, int64_t lo)
 
 /* ---- run ---- */
 
+bool store_kit_run_case(char why[KIT_WHY_SIZE], const pml_rt_plugin *plugin, const kit_case *c)
+{
+    kit k;
+    if (store_kit_open(&k, plugin, c->columns))
+        (void)kit_ok(&k, c->run(&k), "failed without a reason");
+    kit_close(&k);
+    memcpy(why, k.why, sizeof k.why);
+    return !k.failed;
+}
+
 void store_kit_run(store_kit_result *r, const pml_rt_plugin *plugin, bool slow_too)
 {
     *r = (store_kit_result){0};
     for (size_t i = 0; i < n_kit_cases; i++) {
-        kit k;
+        char why[KIT_WHY_SIZE];
         if (kit_cases[i].slow && !slow_too)
             continue;
-        if (store_kit_open(&k, plugin, kit_cases[i].columns))
-            (void)kit_ok(&k, kit_cases[i].run(&k), "failed without a reason");
-        kit_close(&k);
         r->cases++;
-        if (!k.failed)
+        if (store_kit_run_case(why, plugin, &kit_cases[i]))
             continue;
         size_t used = strlen(r->names);
         (void)snprintf(r->names + used, sizeof r->names - used, "%s%s", used > 0 ? " " : "", kit_cases[i].name);
         if (r->failed++ == 0)
-            (void)snprintf(r->first, sizeof r->first, "%s: %s", kit_cases[i].name, k.why);
+            (void)snprintf(r->first, sizeof r->first, "%s: %s", kit_cases[i].name, why);
     }
 }

@@ -24,7 +24,7 @@ void store_kit_run(store_kit_result *r, const pml_rt_plugin *plugin, bool slow_t
 /* ---- fixture ---- */
 typedef enum kit_columns { KIT_NARROW, KIT_SMALL, KIT_ALL } kit_columns;
 
-enum { KIT_SLOTS = 64 };
+enum { KIT_SLOTS = 64, KIT_WHY_SIZE = 256 };
 
 typedef struct kit_rows {      /* one written batch */
     struct ArrowArray columns; /* the table's, a copy */
@@ -63,7 +63,7 @@ typedef struct kit {
     pml_rt_streams streams[KIT_SLOTS];
     /* verdict */
     bool failed;
-    char why[256];
+    char why[KIT_WHY_SIZE];
 } kit;
 
 /* Both report instead of failing; the rest of the fixture stays usable. */
@@ -116,11 +116,13 @@ typedef struct kit_case {
     bool slow;
 } kit_case;
 extern const kit_case kit_cases[];
+extern const size_t n_kit_cases;
+/* Runs one case on a fresh store; why: what was broken. */
+bool store_kit_run_case(char why[KIT_WHY_SIZE], const pml_rt_plugin *plugin, const kit_case *c);
 bool kit_case_open_chunk(kit *k); /* store_kit_small.c */
 bool kit_case_every_type(kit *k);
 bool kit_case_pruning(kit *k);
 bool kit_case_allocation_failures(kit *k); /* store_kit_faults.c */
 bool kit_case_struct_sizes(kit *k);
-extern const size_t n_kit_cases;
 
 #endif

@@ -9,7 +9,11 @@
 #include <stddef.h>
 #include <stdint.h>
 /* cmocka wants the four headers above first. */
+#ifdef PML_WITHOUT_CMOCKA
+#include "support/plain_assert.h"
+#else
 #include <cmocka.h>
+#endif
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -223,7 +223,7 @@ typedef struct pml_rt_plugin {
                            pml_rt_range wanted, const struct ArrowSchema *transport, pml_error *err);           /* P4              */
 } pml_rt_plugin;
 
-const pml_rt_plugin *pml_rt_plugin_entry_v1(void);                              /* the one exported symbol                        */
+PML_API const pml_rt_plugin *pml_rt_plugin_entry_v1(void);                      /* the one exported symbol                        */
 
 #ifdef __cplusplus
 }
