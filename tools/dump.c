@@ -31,7 +31,8 @@ static void lines_add(lines *l, const char *text, size_t len)
         l->cap = l->cap == 0 ? 1 << 20 : l->cap * 2;
         l->text = app_realloc(l->text, l->cap);
     }
-    memcpy(l->text + l->len, text, len);
+    if (len > 0)
+        memcpy(l->text + l->len, text, len);
     for (size_t at = 0; at < len;) {
         const char *end = memchr(text + at, '\n', len - at);
         if (l->n == l->cap_starts) {

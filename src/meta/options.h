@@ -8,6 +8,7 @@
 
 #include "meta/table_schema.h"
 
+/* Grouped by meaning, not packed: there is one for each open table. NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding) */
 typedef struct pml_table_options {
     /* Parsed values, defaults filled in. Strings borrow from the schema or the overrides. */
     int32_t bucket; /* -1 unaware, n > 0 */
