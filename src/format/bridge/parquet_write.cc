@@ -4,12 +4,14 @@
  * the Parquet schema: so the schema is made twice, once with each setting, and the leaf nodes are picked one by one.
  */
 #include <arrow/array.h>
+#include <arrow/util/byte_size.h>
 #include <arrow/util/compression.h>
 #include <parquet/arrow/schema.h>
 #include <parquet/arrow/writer.h>
 #include <parquet/file_writer.h>
 #include <parquet/schema.h>
 
+#include <algorithm>
 #include <climits>
 #include <cstring>
 
@@ -20,8 +22,10 @@ namespace pml_bridge_ns {
 
 namespace {
 
-/* Incoming batches are cut so that a row group ends close to its size. */
-constexpr int64_t slice_rows = 8192;
+/* Incoming batches are cut so that a row group ends close to its size, and long values come in small slices: the size of a page
+   is looked at no more than once per slice or write batch. Otherwise slices are long, which costs the least. */
+constexpr int64_t slice_rows_min = 1024, slice_rows_check = 8192, slice_rows_max = 65536;
+constexpr int64_t slice_bytes = INT64_C(16) << 20;
 constexpr int64_t row_group_rows_max = INT64_C(1) << 40;
 
 /* Passes everything on and remembers the open row group, which parquet::arrow::FileWriter does not show. */
@@ -78,7 +82,7 @@ struct Writer {
     std::shared_ptr<arrow::Schema> lowered; /* of those that Arrow's writer gets */
     WatchedContents *contents = nullptr;    /* owned by file */
     std::unique_ptr<parquet::arrow::FileWriter> file;
-    int64_t row_group_bytes = 0;
+    int64_t row_group_bytes = 0, group_rows = 0; /* rows of the open row group */
     bool finished = false;
     pml_error error = PML_ERROR_INIT; /* the first failure; the file is lost then */
 
@@ -243,14 +247,31 @@ int writer_fail_exception(Writer *w, pml_error *err) noexcept
     return w->error.code;
 }
 
+/* How many rows more the open row group takes, judged by those that it has: an estimate between check and max. */
+int64_t group_rows_left(const Writer &w)
+{
+    if (w.group_rows == 0)
+        return slice_rows_check;
+    int64_t bytes = w.contents->buffered_bytes();
+    int64_t left = (w.row_group_bytes - bytes) / (bytes / w.group_rows + 1);
+    return std::clamp(left, slice_rows_check, slice_rows_max);
+}
+
 arrow::Status writer_write(Writer *w, struct ArrowArray *array)
 {
     ARROW_ASSIGN_OR_RAISE(auto batch, batch_take(array, w->schema, w->pool.get()));
     ARROW_ASSIGN_OR_RAISE(batch, batch_lowered(batch, w->lowered, w->pool.get()));
-    for (int64_t row = 0; row < batch->num_rows(); row += slice_rows) {
-        ARROW_RETURN_NOT_OK(w->file->WriteRecordBatch(*batch->Slice(row, slice_rows)));
-        if (w->contents->buffered_bytes() >= w->row_group_bytes)
-            ARROW_RETURN_NOT_OK(w->file->NewBufferedRowGroup());
+    ARROW_ASSIGN_OR_RAISE(int64_t bytes, arrow::util::ReferencedBufferSize(*batch));
+    int64_t short_rows = slice_bytes / (bytes / std::max<int64_t>(batch->num_rows(), 1) + 1);
+    for (int64_t row = 0, rows; row < batch->num_rows(); row += rows) {
+        rows = std::max(std::min(short_rows, group_rows_left(*w)), slice_rows_min);
+        rows = std::min(rows, batch->num_rows() - row);
+        ARROW_RETURN_NOT_OK(w->file->WriteRecordBatch(*batch->Slice(row, rows)));
+        w->group_rows += rows;
+        if (w->contents->buffered_bytes() < w->row_group_bytes)
+            continue;
+        ARROW_RETURN_NOT_OK(w->file->NewBufferedRowGroup());
+        w->group_rows = 0;
     }
     return arrow::Status::OK();
 }
