@@ -68,7 +68,8 @@ int pml_format__create(pml_format_writer **out, pml_env *env, const char *format
                                               .dictionary = o->dictionary,
                                               .row_group_bytes = o->block_bytes,
                                               .page_bytes = o->page_bytes,
-                                              .write_batch_rows = WRITE_BATCH_ROWS};
+                                              .write_batch_rows = WRITE_BATCH_ROWS,
+                                              .plain = o->plain};
     PML_TRY(w->bridge->parquet_create(&w->parquet, &output, NULL, &schema, &options, err));
     *out = w;
     w = NULL;

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "columnar/distinct.h"
 #include "format/file_format.h"
 #include "meta/column_stats.h"
 #include "storage/file_io.h"
@@ -125,16 +126,19 @@ void pml_rolling__free(pml_rolling *r)
     pml_table_release(t);
 }
 
-static int file_open(pml_rolling *r, pml_error *err)
+/* batch: rows at hand, where the file begins. Java starts a dictionary of every column and gives up those that
+   outgrow a page; which these are shows in the first rows, mostly. */
+static int file_open(pml_rolling *r, const struct ArrowArray *batch, pml_error *err)
 {
     const pml_table_options *o = &r->table->options;
     const pml_table_schema *s = r->table->schema;
+    uint8_t *plain = NULL;
     int rc;
-    const pml_format_write_options options = {.compression = o->file_compression,
-                                              .zstd_level = o->zstd_level,
-                                              .dictionary = o->parquet_dictionary,
-                                              .block_bytes = o->file_block_size,
-                                              .page_bytes = o->parquet_page_size};
+    pml_format_write_options options = {.compression = o->file_compression,
+                                        .zstd_level = o->zstd_level,
+                                        .dictionary = o->parquet_dictionary,
+                                        .block_bytes = o->file_block_size,
+                                        .page_bytes = o->parquet_page_size};
     r->name = pml_path__data_file_name(r->env, o, r->uuid, r->counter++);
     r->path = r->name == NULL ? NULL : pml_path__join(r->env, r->dir, r->name);
     if (r->path == NULL) {
@@ -142,8 +146,18 @@ static int file_open(pml_rolling *r, pml_error *err)
         goto out;
     }
     PML_TRY(pml_stats__new(&r->stats, r->env, s->fields, s->n_fields, err));
+    plain = pml_env__alloc(r->env, s->n_fields);
+    if (plain == NULL) {
+        rc = pml_error__no_memory(err);
+        goto out;
+    }
+    if (o->parquet_dictionary) {
+        PML_TRY(pml_distinct__outgrows(plain, r->env, s->fields, s->n_fields, batch, PML_FORMAT_DICTIONARY_BYTES, err));
+        options.plain = plain;
+    }
     PML_TRY(pml_format__create(&r->writer, r->env, o->file_format, r->path, s->fields, s->n_fields, &options, err));
 out:
+    pml_env__free(r->env, plain);
     if (rc != PML_OK)
         file_forget(r);
     return rc;
@@ -232,11 +246,11 @@ static int64_t piece_rows(const pml_rolling *r)
     return rows < PIECE_ROWS_MIN ? PIECE_ROWS_MIN : rows > PIECE_ROWS_MAX ? PIECE_ROWS_MAX : rows;
 }
 
-/* A piece, moved. */
-static int write_piece(pml_rolling *r, struct ArrowArray *piece, pml_error *err)
+/* A piece of a batch, or all of it; moved. */
+static int write_piece(pml_rolling *r, struct ArrowArray *piece, const struct ArrowArray *batch, pml_error *err)
 {
     int64_t rows = piece->length;
-    int rc = r->writer == NULL ? file_open(r, err) : PML_OK;
+    int rc = r->writer == NULL ? file_open(r, batch, err) : PML_OK;
     if (rc == PML_OK)
         rc = pml_stats__update(r->stats, piece, err);
     if (rc != PML_OK) {
@@ -262,7 +276,7 @@ int pml_rolling__write(pml_rolling *r, struct ArrowArray *batch, pml_error *err)
         return PML_OK;
     }
     if (length <= piece_rows(r))
-        return write_piece(r, batch, err);
+        return write_piece(r, batch, batch, err);
     size_t n = r->table->schema->n_fields;
     int32_t *columns = pml_env__calloc(r->env, n, sizeof *columns);
     if (columns == NULL) {
@@ -277,7 +291,7 @@ int pml_rolling__write(pml_rolling *r, struct ArrowArray *batch, pml_error *err)
         rows = piece_rows(r);
         rows = length - at < rows ? length - at : rows;
         PML_TRY(pml_shared__slice(&piece, shared, at, rows, columns, n, NULL, err));
-        PML_TRY(write_piece(r, &piece, err));
+        PML_TRY(write_piece(r, &piece, pml_shared__array(shared), err));
     }
 out:
     pml_array__release(batch); /* still ours when it could not be shared */

@@ -168,9 +168,10 @@ arrow::Status codec_set(parquet::WriterProperties::Builder *builder, const pml_b
  * Java never writes dictionaries of fixed-length columns, which are decimals of more than 18 digits, and cannot search them: its
  * filter looks for the shortest form of the number among the padded ones, finds nothing and skips the row group.
  */
-void dictionary_set(parquet::WriterProperties::Builder *builder, bool wanted, const parquet::schema::NodePtr &root)
+void dictionary_set(parquet::WriterProperties::Builder *builder, const pml_bridge_write_options &options,
+                    const parquet::schema::NodePtr &root)
 {
-    if (!wanted) {
+    if (options.dictionary == 0) {
         builder->disable_dictionary();
         return;
     }
@@ -179,9 +180,13 @@ void dictionary_set(parquet::WriterProperties::Builder *builder, bool wanted, co
         return;
     parquet::SchemaDescriptor columns;
     columns.Init(root);
-    for (int i = 0; i < columns.num_columns(); i++)
-        if (columns.Column(i)->physical_type() == parquet::Type::FIXED_LEN_BYTE_ARRAY)
+    const auto &top = static_cast<const parquet::schema::GroupNode &>(*root);
+    for (int i = 0; i < columns.num_columns(); i++) {
+        int field = top.FieldIndex(*columns.GetColumnRoot(i));
+        if (columns.Column(i)->physical_type() == parquet::Type::FIXED_LEN_BYTE_ARRAY ||
+            (options.plain != nullptr && field >= 0 && options.plain[field] != 0))
             builder->disable_dictionary(columns.Column(i)->path());
+    }
 }
 
 /* root: NULL as long as the schema is not made, which takes properties itself. */
@@ -198,7 +203,7 @@ arrow::Result<std::shared_ptr<parquet::WriterProperties>> properties_make(Writer
     builder.enable_page_checksum(); /* as Java: a flipped bit in an uncompressed page would else be a wrong value */
     builder.max_row_group_length(row_group_rows_max);
     builder.set_size_statistics_level(parquet::SizeStatisticsLevel::None);
-    dictionary_set(&builder, options.dictionary != 0, root);
+    dictionary_set(&builder, options, root);
     if (options.page_bytes > 0)
         builder.data_pagesize(options.page_bytes);
     if (options.write_batch_rows > 0)
