@@ -7,6 +7,8 @@
 #include "format/parquet.h"
 #include "storage/file_io.h"
 
+enum { WRITE_BATCH_ROWS = 4096 }; /* values encoded in one go, after which the size of the page is looked at */
+
 struct pml_format_writer {
     pml_env *env;
     const pml_bridge *bridge;
@@ -66,7 +68,8 @@ int pml_format__create(pml_format_writer **out, pml_env *env, const char *format
                                               .dictionary = o->dictionary,
                                               .row_group_bytes = o->block_bytes,
                                               .page_bytes = o->page_bytes,
-                                              .write_batch_rows = 1024};
+                                              .write_batch_rows = WRITE_BATCH_ROWS,
+                                              .plain = o->plain};
     PML_TRY(w->bridge->parquet_create(&w->parquet, &output, NULL, &schema, &options, err));
     *out = w;
     w = NULL;

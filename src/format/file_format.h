@@ -22,10 +22,14 @@ typedef struct pml_format_read {
 int pml_format__open(struct ArrowArrayStream *out, pml_env *env, const char *format, const char *path,
                      const pml_format_read *request, pml_error *err);
 
+/* A dictionary that grows past this is given up: the rest of the column is written plainly. */
+enum { PML_FORMAT_DICTIONARY_BYTES = 1024 * 1024 };
+
 typedef struct pml_format_write_options {
     const char *compression;
     int32_t zstd_level;
     bool dictionary;
+    const uint8_t *plain; /* one per field, 1: no dictionary for it; NULL: for none */
     int64_t block_bytes, page_bytes;
 } pml_format_write_options;
 

@@ -4,11 +4,14 @@
 #include <string.h>
 #include <time.h>
 
+#include "columnar/distinct.h"
 #include "format/file_format.h"
 #include "meta/column_stats.h"
 #include "storage/file_io.h"
 
-enum { ROLL_CHECK_ROWS = 8192 }; /* a batch is cut into pieces of so many rows, and the size is looked at after each */
+/* A batch is cut into pieces, and the size is looked at after each. Long pieces cost less: the writer goes through one column
+   at a time, with one dictionary in the caches. */
+enum { PIECE_ROWS_MIN = 8192, PIECE_ROWS_MAX = 65536 };
 
 struct pml_rolling {
     pml_env *env;
@@ -123,16 +126,19 @@ void pml_rolling__free(pml_rolling *r)
     pml_table_release(t);
 }
 
-static int file_open(pml_rolling *r, pml_error *err)
+/* batch: rows at hand, where the file begins. Java starts a dictionary of every column and gives up those that
+   outgrow a page; which these are shows in the first rows, mostly. */
+static int file_open(pml_rolling *r, const struct ArrowArray *batch, pml_error *err)
 {
     const pml_table_options *o = &r->table->options;
     const pml_table_schema *s = r->table->schema;
+    uint8_t *plain = NULL;
     int rc;
-    const pml_format_write_options options = {.compression = o->file_compression,
-                                              .zstd_level = o->zstd_level,
-                                              .dictionary = o->parquet_dictionary,
-                                              .block_bytes = o->file_block_size,
-                                              .page_bytes = o->parquet_page_size};
+    pml_format_write_options options = {.compression = o->file_compression,
+                                        .zstd_level = o->zstd_level,
+                                        .dictionary = o->parquet_dictionary,
+                                        .block_bytes = o->file_block_size,
+                                        .page_bytes = o->parquet_page_size};
     r->name = pml_path__data_file_name(r->env, o, r->uuid, r->counter++);
     r->path = r->name == NULL ? NULL : pml_path__join(r->env, r->dir, r->name);
     if (r->path == NULL) {
@@ -140,8 +146,18 @@ static int file_open(pml_rolling *r, pml_error *err)
         goto out;
     }
     PML_TRY(pml_stats__new(&r->stats, r->env, s->fields, s->n_fields, err));
+    plain = pml_env__alloc(r->env, s->n_fields);
+    if (plain == NULL) {
+        rc = pml_error__no_memory(err);
+        goto out;
+    }
+    if (o->parquet_dictionary) {
+        PML_TRY(pml_distinct__outgrows(plain, r->env, s->fields, s->n_fields, batch, PML_FORMAT_DICTIONARY_BYTES, err));
+        options.plain = plain;
+    }
     PML_TRY(pml_format__create(&r->writer, r->env, o->file_format, r->path, s->fields, s->n_fields, &options, err));
 out:
+    pml_env__free(r->env, plain);
     if (rc != PML_OK)
         file_forget(r);
     return rc;
@@ -218,11 +234,23 @@ int pml_rolling__finish(pml_rolling *r, pml_error *err)
     return file_close(r, err);
 }
 
-/* At most ROLL_CHECK_ROWS rows, moved. */
-static int write_piece(pml_rolling *r, struct ArrowArray *piece, pml_error *err)
+/* Rows of the next piece: many while the open file is far from its target, the fewest in a new one and close to the end. */
+static int64_t piece_rows(const pml_rolling *r)
+{
+    const pml_table_options *o = &r->table->options;
+    if (r->writer == NULL || r->rows == 0)
+        return PIECE_ROWS_MIN;
+    int64_t size = pml_format_writer__size(r->writer), rows = o->target_file_rows - r->rows;
+    int64_t fit = (o->target_file_size - size) / (size / r->rows + 1);
+    rows = fit < rows ? fit : rows;
+    return rows < PIECE_ROWS_MIN ? PIECE_ROWS_MIN : rows > PIECE_ROWS_MAX ? PIECE_ROWS_MAX : rows;
+}
+
+/* A piece of a batch, or all of it; moved. */
+static int write_piece(pml_rolling *r, struct ArrowArray *piece, const struct ArrowArray *batch, pml_error *err)
 {
     int64_t rows = piece->length;
-    int rc = r->writer == NULL ? file_open(r, err) : PML_OK;
+    int rc = r->writer == NULL ? file_open(r, batch, err) : PML_OK;
     if (rc == PML_OK)
         rc = pml_stats__update(r->stats, piece, err);
     if (rc != PML_OK) {
@@ -243,12 +271,12 @@ int pml_rolling__write(pml_rolling *r, struct ArrowArray *batch, pml_error *err)
     int64_t length = batch->length;
     pml_shared *shared = NULL;
     int rc = PML_OK;
-    if (length == 0 || length <= ROLL_CHECK_ROWS) {
-        if (length > 0)
-            return write_piece(r, batch, err);
+    if (length == 0) {
         batch->release(batch);
         return PML_OK;
     }
+    if (length <= piece_rows(r))
+        return write_piece(r, batch, batch, err);
     size_t n = r->table->schema->n_fields;
     int32_t *columns = pml_env__calloc(r->env, n, sizeof *columns);
     if (columns == NULL) {
@@ -258,11 +286,12 @@ int pml_rolling__write(pml_rolling *r, struct ArrowArray *batch, pml_error *err)
     for (size_t i = 0; i < n; i++)
         columns[i] = (int32_t)i;
     PML_TRY(pml_shared__new(&shared, r->env, batch, err));
-    for (int64_t at = 0; at < length; at += ROLL_CHECK_ROWS) {
+    for (int64_t at = 0, rows; at < length; at += rows) {
         struct ArrowArray piece = {0};
-        int64_t rows = length - at < ROLL_CHECK_ROWS ? length - at : ROLL_CHECK_ROWS;
+        rows = piece_rows(r);
+        rows = length - at < rows ? length - at : rows;
         PML_TRY(pml_shared__slice(&piece, shared, at, rows, columns, n, NULL, err));
-        PML_TRY(write_piece(r, &piece, err));
+        PML_TRY(write_piece(r, &piece, pml_shared__array(shared), err));
     }
 out:
     pml_array__release(batch); /* still ours when it could not be shared */

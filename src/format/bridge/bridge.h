@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-#define PML_BRIDGE_ABI 1u
+#define PML_BRIDGE_ABI 2u
 #define PML_BRIDGE_SYMBOL "pml_bridge_entry"
 
 /* Random access input. read_at returns exactly n bytes or fails. close is called once when the bridge lets go. */
@@ -82,6 +82,7 @@ typedef struct pml_bridge_write_options {
     int64_t row_group_bytes;
     int64_t page_bytes;
     int64_t write_batch_rows;
+    const uint8_t *plain; /* one per top-level column, 1: no dictionary for it; NULL: as `dictionary` says */
 } pml_bridge_write_options;
 
 typedef struct pml_bridge_csv_options {

@@ -4,12 +4,14 @@
  * the Parquet schema: so the schema is made twice, once with each setting, and the leaf nodes are picked one by one.
  */
 #include <arrow/array.h>
+#include <arrow/util/byte_size.h>
 #include <arrow/util/compression.h>
 #include <parquet/arrow/schema.h>
 #include <parquet/arrow/writer.h>
 #include <parquet/file_writer.h>
 #include <parquet/schema.h>
 
+#include <algorithm>
 #include <climits>
 #include <cstring>
 
@@ -20,8 +22,10 @@ namespace pml_bridge_ns {
 
 namespace {
 
-/* Incoming batches are cut so that a row group ends close to its size. */
-constexpr int64_t slice_rows = 8192;
+/* Incoming batches are cut so that a row group ends close to its size, and long values come in small slices: the size of a page
+   is looked at no more than once per slice or write batch. Otherwise slices are long, which costs the least. */
+constexpr int64_t slice_rows_min = 1024, slice_rows_check = 8192, slice_rows_max = 65536;
+constexpr int64_t slice_bytes = INT64_C(16) << 20;
 constexpr int64_t row_group_rows_max = INT64_C(1) << 40;
 
 /* Passes everything on and remembers the open row group, which parquet::arrow::FileWriter does not show. */
@@ -78,7 +82,7 @@ struct Writer {
     std::shared_ptr<arrow::Schema> lowered; /* of those that Arrow's writer gets */
     WatchedContents *contents = nullptr;    /* owned by file */
     std::unique_ptr<parquet::arrow::FileWriter> file;
-    int64_t row_group_bytes = 0;
+    int64_t row_group_bytes = 0, group_rows = 0; /* rows of the open row group */
     bool finished = false;
     pml_error error = PML_ERROR_INIT; /* the first failure; the file is lost then */
 
@@ -164,9 +168,10 @@ arrow::Status codec_set(parquet::WriterProperties::Builder *builder, const pml_b
  * Java never writes dictionaries of fixed-length columns, which are decimals of more than 18 digits, and cannot search them: its
  * filter looks for the shortest form of the number among the padded ones, finds nothing and skips the row group.
  */
-void dictionary_set(parquet::WriterProperties::Builder *builder, bool wanted, const parquet::schema::NodePtr &root)
+void dictionary_set(parquet::WriterProperties::Builder *builder, const pml_bridge_write_options &options,
+                    const parquet::schema::NodePtr &root)
 {
-    if (!wanted) {
+    if (options.dictionary == 0) {
         builder->disable_dictionary();
         return;
     }
@@ -175,9 +180,13 @@ void dictionary_set(parquet::WriterProperties::Builder *builder, bool wanted, co
         return;
     parquet::SchemaDescriptor columns;
     columns.Init(root);
-    for (int i = 0; i < columns.num_columns(); i++)
-        if (columns.Column(i)->physical_type() == parquet::Type::FIXED_LEN_BYTE_ARRAY)
+    const auto &top = static_cast<const parquet::schema::GroupNode &>(*root);
+    for (int i = 0; i < columns.num_columns(); i++) {
+        int field = top.FieldIndex(*columns.GetColumnRoot(i));
+        if (columns.Column(i)->physical_type() == parquet::Type::FIXED_LEN_BYTE_ARRAY ||
+            (options.plain != nullptr && field >= 0 && options.plain[field] != 0))
             builder->disable_dictionary(columns.Column(i)->path());
+    }
 }
 
 /* root: NULL as long as the schema is not made, which takes properties itself. */
@@ -194,7 +203,7 @@ arrow::Result<std::shared_ptr<parquet::WriterProperties>> properties_make(Writer
     builder.enable_page_checksum(); /* as Java: a flipped bit in an uncompressed page would else be a wrong value */
     builder.max_row_group_length(row_group_rows_max);
     builder.set_size_statistics_level(parquet::SizeStatisticsLevel::None);
-    dictionary_set(&builder, options.dictionary != 0, root);
+    dictionary_set(&builder, options, root);
     if (options.page_bytes > 0)
         builder.data_pagesize(options.page_bytes);
     if (options.write_batch_rows > 0)
@@ -243,14 +252,31 @@ int writer_fail_exception(Writer *w, pml_error *err) noexcept
     return w->error.code;
 }
 
+/* How many rows more the open row group takes, judged by those that it has: an estimate between check and max. */
+int64_t group_rows_left(const Writer &w)
+{
+    if (w.group_rows == 0)
+        return slice_rows_check;
+    int64_t bytes = w.contents->buffered_bytes();
+    int64_t left = (w.row_group_bytes - bytes) / (bytes / w.group_rows + 1);
+    return std::clamp(left, slice_rows_check, slice_rows_max);
+}
+
 arrow::Status writer_write(Writer *w, struct ArrowArray *array)
 {
     ARROW_ASSIGN_OR_RAISE(auto batch, batch_take(array, w->schema, w->pool.get()));
     ARROW_ASSIGN_OR_RAISE(batch, batch_lowered(batch, w->lowered, w->pool.get()));
-    for (int64_t row = 0; row < batch->num_rows(); row += slice_rows) {
-        ARROW_RETURN_NOT_OK(w->file->WriteRecordBatch(*batch->Slice(row, slice_rows)));
-        if (w->contents->buffered_bytes() >= w->row_group_bytes)
-            ARROW_RETURN_NOT_OK(w->file->NewBufferedRowGroup());
+    ARROW_ASSIGN_OR_RAISE(int64_t bytes, arrow::util::ReferencedBufferSize(*batch));
+    int64_t short_rows = slice_bytes / (bytes / std::max<int64_t>(batch->num_rows(), 1) + 1);
+    for (int64_t row = 0, rows; row < batch->num_rows(); row += rows) {
+        rows = std::max(std::min(short_rows, group_rows_left(*w)), slice_rows_min);
+        rows = std::min(rows, batch->num_rows() - row);
+        ARROW_RETURN_NOT_OK(w->file->WriteRecordBatch(*batch->Slice(row, rows)));
+        w->group_rows += rows;
+        if (w->contents->buffered_bytes() < w->row_group_bytes)
+            continue;
+        ARROW_RETURN_NOT_OK(w->file->NewBufferedRowGroup());
+        w->group_rows = 0;
     }
     return arrow::Status::OK();
 }
