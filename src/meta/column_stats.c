@@ -13,20 +13,6 @@ static bool type_is_binary(const pml_type *t)
     return t->kind == PML_TYPE_BINARY || t->kind == PML_TYPE_VARBINARY || t->kind == PML_TYPE_BLOB;
 }
 
-/* Types without any order: their statistics never say more than a null count. */
-static bool type_is_unordered(const pml_type *t)
-{
-    switch (t->kind) {
-    case PML_TYPE_ARRAY:
-    case PML_TYPE_MULTISET:
-    case PML_TYPE_MAP:
-    case PML_TYPE_ROW:
-    case PML_TYPE_VECTOR:
-    case PML_TYPE_VARIANT: return true;
-    default: return false;
-    }
-}
-
 /* ---- reading ---- */
 
 /* For each stored column the field it belongs to, or -1. Both lists usually have the same order, so the search goes on from
@@ -79,7 +65,7 @@ static int stats_reader_init(stats_reader *r, pml_env *env, size_t n, const pml_
         if (!cols->present)
             r->field_of[i] = (int32_t)i;
         int32_t f = r->field_of[i];
-        r->types[i] = f < 0 || type_is_unordered(&fields[f].type) ? &unknown : &fields[f].type;
+        r->types[i] = f < 0 || pml_type__is_nested(&fields[f].type) ? &unknown : &fields[f].type;
     }
     return PML_OK;
 }
@@ -121,7 +107,7 @@ int pml_column_stats__decode(pml_column_stats *out, pml_env *env, const pml_simp
         if (r.field_of[i] < 0)
             continue;
         pml_column_stats *c = &out[r.field_of[i]];
-        bool ordered = !type_is_unordered(&fields[r.field_of[i]].type);
+        bool ordered = !pml_type__is_nested(&fields[r.field_of[i]].type);
         c->min = ordered ? r.min[i] : (pml_value){0};
         c->max = ordered ? r.max[i] : (pml_value){0};
         c->null_count = s->n_null_counts == 0 ? -1 : s->null_counts[i];
@@ -225,9 +211,9 @@ static int apply_mode(pml_column_stats *c, pml_arena *arena, const pml_type *t, 
     bool fine_time =
         (t->kind == PML_TYPE_TIMESTAMP || t->kind == PML_TYPE_TIMESTAMP_LTZ) && t->precision > PRECISION_MICROS;
     bool text = t->kind == PML_TYPE_CHAR || t->kind == PML_TYPE_VARCHAR;
-    if (mode->kind == PML_STATS_NONE || type_is_unordered(t))
+    if (mode->kind == PML_STATS_NONE || pml_type__is_nested(t))
         c->null_count = -1;
-    if (mode->kind == PML_STATS_NONE || mode->kind == PML_STATS_COUNTS || type_is_unordered(t) || type_is_binary(t) ||
+    if (mode->kind == PML_STATS_NONE || mode->kind == PML_STATS_COUNTS || pml_type__is_nested(t) || type_is_binary(t) ||
         fine_time)
         c->min = c->max = (pml_value){0};
     if (mode->kind == PML_STATS_TRUNCATE && text)
