@@ -26,3 +26,9 @@ int pml_partition__encode(pml_buf *out, const pml_table_schema *s, const pml_val
     PML_RETURN_IF(partition_types(types, s, NULL));
     return pml_binary_row__write_counted(out, types, values, s->n_partition_keys);
 }
+
+int pml_partition__bucket_key(pml_buf *out, pml_bytes partition, int32_t bucket)
+{
+    (void)pml_buf__append(out, partition.ptr, partition.len);
+    return pml_buf__append_be32(out, (uint32_t)bucket);
+}

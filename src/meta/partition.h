@@ -12,5 +12,7 @@ enum { PML_PARTITION_KEYS_MAX = 64 }; /* partition columns of one table: a path 
 int pml_partition__decode(pml_value *values, const pml_table_schema *s, pml_bytes partition, pml_error *err);
 /* Appends the counted row. */
 int pml_partition__encode(pml_buf *out, const pml_table_schema *s, const pml_value *values);
+/* Appends bytes for use as the map key of a partition-bucket: the counted row, then the bucket. PML_E_NOMEM, PML_E_LIMIT. */
+int pml_partition__bucket_key(pml_buf *out, pml_bytes partition, int32_t bucket);
 
 #endif

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "meta/partition.h"
+
 int pml_pb_key__compare(const pml_pb_key *a, const pml_pb_key *b)
 {
     int c = pml_bytes_compare(a->partition, b->partition);
@@ -14,8 +16,7 @@ int pml_pb_key__compare(const pml_pb_key *a, const pml_pb_key *b)
 
 int pml_pb_key__encode(pml_buf *out, const pml_pb_key *key)
 {
-    (void)pml_buf__append_be32(out, (uint32_t)key->bucket);
-    return pml_buf__append(out, key->partition.ptr, key->partition.len);
+    return pml_partition__bucket_key(out, key->partition, key->bucket);
 }
 
 /* Each text with its NUL: no text holds one, so that the parts cannot run into each other. */

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "meta/partition.h"
+
 void pml_restore__clear(pml_restore *r)
 {
     if (r->env == NULL)
@@ -16,16 +18,15 @@ void pml_restore__clear(pml_restore *r)
 /* Only what restoring needs is kept of each entry, so that a large table costs little memory. */
 static int restore_entry(pml_restore *r, pml_buf *key, const pml_manifest_entry *e)
 {
-    pml_buf__reset(key);
-    (void)pml_buf__append(key, e->partition.ptr, e->partition.len);
-    int32_t *total = pml_map__get(&r->total_buckets, key->data, key->len);
+    int32_t *total = pml_map__get(&r->total_buckets, e->partition.ptr, e->partition.len);
     if (total == NULL) {
         total = pml_arena__alloc(&r->arena, sizeof *total);
-        if (total == NULL || pml_map__put(&r->total_buckets, key->data, key->len, total, NULL) != PML_OK)
+        if (total == NULL || pml_map__put(&r->total_buckets, e->partition.ptr, e->partition.len, total, NULL) != PML_OK)
             return PML_E_NOMEM;
     }
     *total = e->total_buckets;
-    if (pml_buf__append_be32(key, (uint32_t)e->bucket) != PML_OK)
+    pml_buf__reset(key);
+    if (pml_partition__bucket_key(key, e->partition, e->bucket) != PML_OK)
         return PML_E_NOMEM;
     int64_t *last = pml_map__get(&r->last_sequence, key->data, key->len);
     if (last == NULL) {
@@ -85,8 +86,7 @@ int pml_restore__first_sequence(int64_t *first, const pml_restore *r, const pml_
                               "overwrite the partition with another implementation first",
                               t->path, *total, t->options.bucket);
     pml_buf__init(&key, r->env, SIZE_MAX / 2);
-    (void)pml_buf__append(&key, partition.ptr, partition.len);
-    if (pml_buf__append_be32(&key, (uint32_t)bucket) != PML_OK)
+    if (pml_partition__bucket_key(&key, partition, bucket) != PML_OK)
         rc = pml_error__no_memory(err);
     const int64_t *last = rc == PML_OK ? pml_map__get(&r->last_sequence, key.data, key.len) : NULL;
     if (last != NULL && *last == INT64_MAX)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "meta/partition.h"
 #include "table/prune.h"
 #include "table/scan.h"
 
@@ -27,8 +28,7 @@ typedef struct groups {
 static int group_key(pml_buf *key, pml_bytes partition, int32_t bucket)
 {
     pml_buf__reset(key);
-    (void)pml_buf__append(key, partition.ptr, partition.len);
-    return pml_buf__append_be32(key, (uint32_t)bucket);
+    return pml_partition__bucket_key(key, partition, bucket);
 }
 
 /* Pointer arrays inside an arena grow by doubling: the old ones stay until the plan goes, at most as much again. */

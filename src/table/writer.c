@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "meta/partition.h"
 #include "table/restore.h"
 #include "table/route.h"
 
@@ -104,8 +105,7 @@ static int pb_of(writer_pb **out, pml_writer *w, const pml_route_slice *s, pml_e
     int rc = PML_OK;
     *out = NULL;
     pml_buf__init(&key, w->env, SIZE_MAX / 2);
-    (void)pml_buf__append(&key, s->partition.ptr, s->partition.len);
-    if (pml_buf__append_be32(&key, (uint32_t)s->bucket) != PML_OK) {
+    if (pml_partition__bucket_key(&key, s->partition, s->bucket) != PML_OK) {
         rc = pml_error__no_memory(err);
         goto out;
     }
