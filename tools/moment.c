@@ -55,7 +55,8 @@ static int timestamp_get(moment *out, const args *a)
         return EXIT_OK;
     if (strchr(text, ':') != NULL || strchr(text, 'T') != NULL || strspn(text, "0123456789-") != strlen(text) ||
         strchr(text + 1, '-') != NULL)
-        return args_wrong(a->command, "--timestamp %s: wanted milliseconds since 1970, or a time as 2024-01-31T12:00:00 (UTC)", text);
+        return args_wrong(
+            a->command, "--timestamp %s: wanted milliseconds since 1970, or a time as 2024-01-31T12:00:00 (UTC)", text);
     return args_int64(&out->timestamp, a, "timestamp", INT64_MIN, INT64_MAX);
 }
 
@@ -68,7 +69,8 @@ int moment_get(moment *out, const args *a)
         if (!args_has(a, names[i]))
             continue;
         if (first != NULL)
-            return args_wrong(a->command, "--%s and --%s: only one of them can say which snapshot is read", first, names[i]);
+            return args_wrong(a->command, "--%s and --%s: only one of them can say which snapshot is read", first,
+                              names[i]);
         first = names[i];
     }
     out->tag = args_value(a, "tag");

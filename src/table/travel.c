@@ -70,7 +70,8 @@ int pml_travel__check_tag(const char *name, pml_error *err)
     size_t n = name == NULL ? 0 : strlen(name);
     if (n > 0 && n <= TAG_NAME_MAX && strchr(name, '/') == NULL && !pml_path__is_blank(name, n))
         return PML_OK;
-    return pml_error__set(err, PML_E_INVAL, "'%.300s' is no name of a tag: it has 1 to %d bytes, not only blanks and no '/'",
+    return pml_error__set(err, PML_E_INVAL,
+                          "'%.300s' is no name of a tag: it has 1 to %d bytes, not only blanks and no '/'",
                           name == NULL ? "" : name, TAG_NAME_MAX);
 }
 
@@ -116,10 +117,10 @@ static int tag_missing(pml_table *t, const char *dir, const char *name, pml_erro
         pml_env__free(t->env, names.least[i]);
     }
     if (names.all == 0)
-        return pml_error__at(err, PML_E_NOT_FOUND, PML_PLACE_SNAPSHOT, t->path, "%s has no tag '%s': it has none at all", t->path,
-                             name);
-    return pml_error__at(err, PML_E_NOT_FOUND, PML_PLACE_SNAPSHOT, t->path, "%s has no tag '%s': there %s %s%s", t->path, name,
-                         names.all == 1 ? "is" : "are", list, names.all > names.n ? " and more" : "");
+        return pml_error__at(err, PML_E_NOT_FOUND, PML_PLACE_SNAPSHOT, t->path,
+                             "%s has no tag '%s': it has none at all", t->path, name);
+    return pml_error__at(err, PML_E_NOT_FOUND, PML_PLACE_SNAPSHOT, t->path, "%s has no tag '%s': there %s %s%s",
+                         t->path, name, names.all == 1 ? "is" : "are", list, names.all > names.n ? " and more" : "");
 }
 
 static int find_tag(pml_snapshot *s, pml_arena *arena, pml_table *t, const char *name, pml_error *err)
@@ -206,7 +207,8 @@ static int halve(int64_t *best, const search *f, int64_t wanted, pml_error *err)
     return PML_OK;
 }
 
-static int find_value(pml_snapshot *s, pml_arena *arena, pml_table *t, bool by_time, int64_t wanted, int64_t min_latest, pml_error *err)
+static int find_value(pml_snapshot *s, pml_arena *arena, pml_table *t, bool by_time, int64_t wanted, int64_t min_latest,
+                      pml_error *err)
 {
     search f = {.t = t, .by_time = by_time, .first = -1};
     pml_optional_int64 first;
@@ -215,12 +217,13 @@ static int find_value(pml_snapshot *s, pml_arena *arena, pml_table *t, bool by_t
     PML_RETURN_IF(find_first(&first, &f, err));
     if (!first.present)
         return pml_error__at(err, PML_E_NOT_FOUND, PML_PLACE_SNAPSHOT, t->path,
-                             f.first < 0 ? "%s has no snapshot yet, so none by %s %lld" : "no snapshot of %s has a watermark, so none by %s %lld",
+                             f.first < 0 ? "%s has no snapshot yet, so none by %s %lld"
+                                         : "no snapshot of %s has a watermark, so none by %s %lld",
                              t->path, by_time ? "time" : "watermark", (long long)wanted);
     if (by_time && first.v > wanted)
         return pml_error__at(err, PML_E_NOT_FOUND, PML_PLACE_SNAPSHOT, t->path,
-                             "%s has no snapshot at or before the time %lld ms: the earliest, %lld, is of %lld ms", t->path,
-                             (long long)wanted, (long long)f.first, (long long)first.v);
+                             "%s has no snapshot at or before the time %lld ms: the earliest, %lld, is of %lld ms",
+                             t->path, (long long)wanted, (long long)f.first, (long long)first.v);
     if (f.latest < f.first)
         f.latest = f.first; /* an old hint, and everything up to it has expired */
     if (!by_time && first.v >= wanted)
@@ -230,8 +233,8 @@ static int find_value(pml_snapshot *s, pml_arena *arena, pml_table *t, bool by_t
     if (best < 0) {
         (void)value_at(&last, &f, f.latest, NULL);
         return pml_error__at(err, PML_E_NOT_FOUND, PML_PLACE_SNAPSHOT, t->path,
-                             "%s has no snapshot with a watermark of at least %lld: that of the latest, %lld, is %lld", t->path,
-                             (long long)wanted, (long long)f.latest, (long long)last);
+                             "%s has no snapshot with a watermark of at least %lld: that of the latest, %lld, is %lld",
+                             t->path, (long long)wanted, (long long)f.latest, (long long)last);
     }
     int rc = pml_table__load_snapshot(s, arena, t, best, err);
     return rc == PML_E_NOT_FOUND ? gone(t, best, err) : rc;
@@ -239,8 +242,8 @@ static int find_value(pml_snapshot *s, pml_arena *arena, pml_table *t, bool by_t
 
 /* ---- the whole ---- */
 
-int pml_travel__find(pml_snapshot *s, bool *found, pml_arena *arena, pml_table *t, const pml_travel *travel, int64_t min_latest,
-                     pml_error *err)
+int pml_travel__find(pml_snapshot *s, bool *found, pml_arena *arena, pml_table *t, const pml_travel *travel,
+                     int64_t min_latest, pml_error *err)
 {
     int rc = PML_E_INTERNAL;
     *found = false;
