@@ -33,8 +33,10 @@ typedef struct pml_table_options {
     bool commit_force_create, ignore_empty_commit, dynamic_partition_overwrite;
     int64_t split_target_size, split_open_cost;
     const char *branch; /* "main" */
-    /* scan selection, from dynamic options; -1 / NULL: not set */
-    int64_t scan_snapshot_id;
+    /* scan selection: at most one of the values counts, the one that scan_by names */
+    enum { PML_SCAN_LATEST = 0, PML_SCAN_ID, PML_SCAN_TAG, PML_SCAN_TIME, PML_SCAN_WATERMARK } scan_by;
+    int64_t scan_snapshot_id, scan_timestamp_ms, scan_watermark;
+    const char *scan_tag;
     /* real-time (realtime.md section 20) */
     bool realtime_enabled;
     const char *rt_store;
