@@ -9,7 +9,8 @@ foreach(pair "realtime=docs/realtime.md" "readme=README.md")
     COMMAND ${PML_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/snippets.py ${page} ${program} ${folder}
     COMMAND ${CMAKE_COMMAND} -E touch ${folder}.stamp
     WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} VERBATIM)
-  add_executable(docs_${name} ${program} ${folder}.stamp)
+  set_source_files_properties(${program} PROPERTIES OBJECT_DEPENDS ${folder}.stamp) # the parts have no rules of their own
+  add_executable(docs_${name} ${program})
   target_include_directories(docs_${name} PRIVATE ${CMAKE_CURRENT_LIST_DIR} ${folder})
   target_link_libraries(docs_${name} PRIVATE paimonlive pml_warnings pml_sanitize)
   set_target_properties(docs_${name} PROPERTIES C_EXTENSIONS ON)

@@ -33,7 +33,8 @@ static inline void page_expect(int64_t got, int64_t wanted, const char *what, co
 /* A table of one BIGINT column, `id`, in which rows may be live. */
 static inline void page_table_create(pml_table **out, pml_env *env, const char *path)
 {
-    static const char text[] = "{\"fields\":[{\"name\":\"id\",\"type\":\"BIGINT NOT NULL\"}],\"options\":{\"realtime.enabled\":\"true\"}}";
+    static const char text[] =
+        "{\"fields\":[{\"name\":\"id\",\"type\":\"BIGINT NOT NULL\"}],\"options\":{\"realtime.enabled\":\"true\"}}";
     must(pml_table_create(out, env, path, text, strlen(text), 0, &err));
 }
 
@@ -74,10 +75,16 @@ static inline bool source_next(source_t *s, struct ArrowArray *out)
         return false;
     }
     rows->id_buffers[1] = rows->ids;
-    rows->id = (struct ArrowArray){.length = n, .n_buffers = 2, .buffers = rows->id_buffers, .release = page_child_release};
+    rows->id =
+        (struct ArrowArray){.length = n, .n_buffers = 2, .buffers = rows->id_buffers, .release = page_child_release};
     rows->children[0] = &rows->id;
-    *out = (struct ArrowArray){.length = n, .n_buffers = 1, .n_children = 1, .buffers = rows->row_buffers, .children = rows->children,
-                               .release = page_rows_release, .private_data = rows};
+    *out = (struct ArrowArray){.length = n,
+                               .n_buffers = 1,
+                               .n_children = 1,
+                               .buffers = rows->row_buffers,
+                               .children = rows->children,
+                               .release = page_rows_release,
+                               .private_data = rows};
     return true;
 }
 

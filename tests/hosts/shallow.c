@@ -20,7 +20,8 @@ int main(int argc, char **argv)
         _exit(bridge == NULL ? 3 : dlsym(bridge, "pml_bridge_entry") == NULL);
     }
     if (wait(&status) < 0 || !WIFSIGNALED(status)) {
-        fprintf(stderr, "shallow: the bridge lives beside the other Arrow without deep binding: these tests show nothing\n");
+        fprintf(stderr,
+                "shallow: the bridge lives beside the other Arrow without deep binding: these tests show nothing\n");
         return 1;
     }
     printf("shallow: the other Arrow kills a bridge that is bound to it\n");
