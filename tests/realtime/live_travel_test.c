@@ -310,6 +310,7 @@ static void plan_by_tag_without_memory_fails_cleanly(void **state)
         must_ok(pml_scan_set_tag(scan, "one", &err), &err);
         test_env_fail_at(k.t, n);
         int rc = pml_scan_plan(&p, scan, &err);
+        assert_true(rc != PML_OK || !test_env_fail_reached(k.t));
         test_env_fail_at(k.t, 0);
         pml_scan_free(scan);
         pml_plan_free(p);
