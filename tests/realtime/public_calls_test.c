@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What tests the failures of each public function: the test in which its n-th allocation fails, for every n, or that it allocates
- * nothing, which is shown here. src/paimonlive.map is the list of functions: one that is not in the table below fails the test.
+ * What tests the failures of each public function: the test in which its n-th allocation fails, for every n, or that it
+ * allocates nothing, which is shown here. src/paimonlive.map is the list of functions: one that is not in the table below fails
+ * the test.
  */
 #include <stdio.h>
 #include <stdlib.h>

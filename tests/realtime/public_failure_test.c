@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The n-th allocation fails, for every n, in the public calls whose loops are nowhere else: no crash, no leak, PML_E_NOMEM, and the
- * call can be repeated. realtime/public_calls_test.c says where those of all the others are.
+ * The n-th allocation fails, for every n, in the public calls whose loops are nowhere else: no crash, no leak, PML_E_NOMEM, and
+ * the call can be repeated. realtime/public_calls_test.c says where those of all the others are.
  */
 #include <stdio.h>
 #include <stdlib.h>
