@@ -111,9 +111,16 @@ typedef struct pml_read_options {
     size_t struct_size;
     int64_t batch_rows; /* 0: the table's read.batch-size */
     int64_t split;      /* -1: all splits, else one of them */
-    uint32_t validate;  /* PML_VALIDATE_*: how deep foreign files are checked */
+    uint32_t validate;  /* PML_VALIDATE_*: how much of a data file is believed */
     uint32_t reserved;
 } pml_read_options;
+/* A data file may be damaged, or the work of a program that breaks the rules, and nothing in it proves who wrote it, so the rules are
+   the same for all files. DEFAULT is what the table's option read.validate says: full (the default) or basic.
+     BASIC: what keeps memory safe, and the file's identity (its length and number of rows are those of the manifest; the footer
+            agrees with itself; every array has the lengths and offsets that its type needs).
+     FULL:  also the values: page checksums where the file has them, text is UTF-8, a DECIMAL has no more digits than its type, a TIME
+            is inside a day, no null in a NOT NULL column.
+   What a check finds is PML_E_CORRUPT with the file and the column. Under BASIC such values come out as they are. */
 enum { PML_VALIDATE_DEFAULT = 0, PML_VALIDATE_BASIC = 1, PML_VALIDATE_FULL = 2 };
 #define PML_READ_OPTIONS_INIT {sizeof(pml_read_options), 0, -1, 0, 0}
 

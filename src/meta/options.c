@@ -34,6 +34,7 @@ static const binding bindings[] = {
     {"parquet.block.size", BIND_INT64, AT(file_block_size), 1},
     {"parquet.page.size", BIND_INT64, AT(parquet_page_size), 1},
     {"read.batch-size", BIND_INT64, AT(read_batch_rows), 1},
+    {"read.validate", BIND_INDEX, AT(read_validate), 0},
     {"parquet.enable.dictionary", BIND_BOOL, AT(parquet_dictionary), 0},
     {"data-file.prefix", BIND_STRING, AT(data_file_prefix), 0},
     {"data-file.path-directory", BIND_STRING, AT(data_path_directory), 0},
@@ -74,7 +75,9 @@ static const binding bindings[] = {
     {"realtime.read-view-ttl", BIND_INT64, AT(rt_read_view_ttl_ms), 1},
 };
 
-_Static_assert(sizeof((pml_table_options *)0)->rt_verify_commit == sizeof(int32_t), "BIND_INDEX stores 32 bits");
+_Static_assert(sizeof((pml_table_options *)0)->rt_verify_commit == sizeof(int32_t) &&
+                   sizeof((pml_table_options *)0)->read_validate == sizeof(int32_t),
+               "BIND_INDEX stores 32 bits");
 
 static int32_t index_of(const char *values, const char *value)
 {

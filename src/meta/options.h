@@ -18,6 +18,7 @@ typedef struct pml_table_options {
     int32_t zstd_level;
     int64_t target_file_size, target_file_rows, file_block_size, parquet_page_size, read_batch_rows;
     bool parquet_dictionary;
+    enum { PML_READ_VALIDATE_FULL = 0, PML_READ_VALIDATE_BASIC } read_validate;
     const char *data_file_prefix, *data_path_directory; /* directory NULL: none */
     bool suffix_include_compression;
     const char *manifest_compression; /* Avro codec name */

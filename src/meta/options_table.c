@@ -68,6 +68,7 @@ const pml_option_rule pml_option_rules[] = {
     IGNORED("csv.*", STRING, NULL, "no CSV data files"),
     IGNORED("json.*", STRING, NULL, "no JSON data files"),
     HONOURED("read.batch-size", INT, "1024", NULL),
+    HONOURED("read.validate", ENUM, "full", "full|basic"), /* ours */
     IGNORED("write.batch-*", STRING, NULL, TUNING),
     IGNORED("file-index.*", STRING, NULL, NO_INDEX),
     IGNORED("variant.*", STRING, NULL, "only VARIANT columns, which are refused"),

@@ -12,7 +12,7 @@
 #include "realtime/rt_progress_build.h"
 #include "support/rt_kit.h"
 
-enum { LARGE = 10000, NAME = 24, FACTOR = 10, ALLOWED = 30, ROUNDS = 3 };
+enum { LARGE = 4000, NAME = 24, FACTOR = 10, ALLOWED = 30, ROUNDS = 3 };
 
 static int64_t larger(void)
 {
