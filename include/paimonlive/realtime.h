@@ -18,6 +18,12 @@
  * Each snapshot records, per partition-bucket, the offset up to which rows are committed; after a restart the caller reads it
  * (pml_rt_offsets_load) and replays its source from there. Memory grows until the caller prepares and commits.
  *
+ * KEEPING PROGRESS: other writers' commits do not repeat what the newest commit of this library recorded, and when its snapshot has
+ * expired all is lost. So a context that has a writer, but commits nothing for realtime.reanchor-interval (10 minutes), makes an
+ * empty commit that repeats it, if the latest snapshot does not say it already. There is no thread behind this: the next write,
+ * prepare, commit, advance or plan on the context does it. A program that is idle for longer than its table keeps snapshots must make
+ * one of these calls now and then: pml_rt_advance to the latest snapshot is the cheapest.
+ *
  * One context serves one table branch. One writer per context; one prepare in flight (prepared, not yet committed or aborted).
  * Threads: a context is thread-safe; a writer is thread-safe for write, seal and prepare; open, close and abort are exclusive.
  * Not usable in a forked child (PML_E_STATE).
@@ -77,6 +83,7 @@ typedef struct pml_rt_metrics {
         commit_idempotent_hits, advances, reclaimed_rows, plans, plan_retries, dropped_views;
     /* calls: sum and maximum in nanoseconds */
     int64_t write_ns_sum, write_ns_max, prepare_ns_sum, prepare_ns_max, plan_ns_sum, plan_ns_max;
+    int64_t reanchors; /* empty commits that only carried the progress on */
 } pml_rt_metrics;
 #define PML_RT_METRICS_INIT {.struct_size = sizeof(pml_rt_metrics)}
 /* Takes no write lock. */

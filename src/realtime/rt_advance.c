@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "realtime/rt_commit.h"
 #include "realtime/rt_context.h"
 #include "realtime/rt_stream_check.h"
 
@@ -226,5 +227,6 @@ int pml_rt_advance(pml_rt_context *c, int64_t snapshot_id, pml_error *err)
                               snapshot_id < 1 ? "no snapshot has this id" : "the context has no table yet");
     for (int i = 0; again && i < OVERTAKEN_MAX; i++)
         PML_RETURN_IF(attempt(&again, c, snapshot_id, err));
+    pml_rt_reanchor__tick(c, pml_env__mono_ns(c->env));
     return again ? pml_error__set(err, PML_E_BUSY, "other advances came first %d times; call again", OVERTAKEN_MAX) : PML_OK;
 }

@@ -128,10 +128,12 @@ struct pml_rt_context {
     char *advanced_user;   /* fingerprint of the advanced snapshot */
     int64_t advanced_identifier, advanced_time_ms;
 
+    atomic_llong reanchor_at_ns; /* when to look next whether the progress needs an anchor; INT64_MAX: never (rt_reanchor.c) */
+
     /* metrics (21) */
     atomic_llong open_views, write_rows, write_batches, rejected_batches, seals, prepares, prepare_failures, commits,
         commit_retries, commit_idempotent_hits, advances, reclaimed_rows, plans, plan_retries, dropped_views,
-        uncommitted_rows;
+        uncommitted_rows, reanchors;
     atomic_llong write_ns_sum, write_ns_max, prepare_ns_sum, prepare_ns_max, plan_ns_sum, plan_ns_max;
 };
 
