@@ -322,6 +322,7 @@ static void finish(rt_commit *k, pml_rt_commit_result *out, const pml_commit_res
         atomic_store(&k->entries[i]->unknown, 0);
         pml_mutex__lock(&c->progress_mu);
         pml_rt_pb__saw_committed_locked(k->entries[i]->pb, r->snapshot_id);
+        k->entries[i]->pb->own_user = pml_rt_print__of_user(k->commit->user);
         pml_mutex__unlock(&c->progress_mu);
         pml_rt_entry__resolve(k->entries[i], true);
     }

@@ -47,7 +47,8 @@ int pml_rt_context_open(pml_rt_context **out, pml_env *env, const pml_rt_context
     c->env = env;
     c->forks = pml_process__forks();
     c->plugin = options == NULL ? NULL : options->store;
-    c->advanced_id = c->planned_id = c->opened_id = -1;
+    c->advanced = c->opened = RT_NO_POINT;
+    c->planned_id = -1;
     atomic_init(&c->reanchor_at_ns, INT64_MAX);
     pml_arena__init(&c->arena, env);
     pml_map__init(&c->pbs, env);
@@ -95,7 +96,6 @@ static void context_free(pml_rt_context *c)
     pml_rwlock__destroy(&c->registry);
     pml_mutex__destroy(&c->progress_mu);
     pml_mutex__destroy(&c->flight_mu);
-    pml_env__free(env, c->advanced_user);
     pml_table_release(c->table);
     pml_arena__clear(&c->arena);
     pml_env__free(env, c);
@@ -311,8 +311,8 @@ int pml_rt_context__effective_of_tag(pml_effective **out, pml_rt_context *c, con
 int64_t pml_rt_context__newest_id(pml_rt_context *c)
 {
     pml_mutex__lock(&c->progress_mu);
-    int64_t id = c->advanced_id > c->planned_id ? c->advanced_id : c->planned_id;
-    id = c->opened_id > id ? c->opened_id : id;
+    int64_t id = c->advanced.id > c->planned_id ? c->advanced.id : c->planned_id;
+    id = c->opened.id > id ? c->opened.id : id;
     pml_mutex__unlock(&c->progress_mu);
     return id;
 }

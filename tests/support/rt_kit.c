@@ -455,7 +455,7 @@ int64_t rt_kit_foreign(rt_kit *k, pml_commit_kind kind, bool remove, const char 
     if (n > 0)
         must_ok(pml_commit_files__write_manifest(delta, &arena, &f, live.v, n, &err), &err);
     for (int i = 0; i < 2; i++)
-        (void)snprintf(names[i], sizeof names[i], "manifest-list-foreign-%lld-%d", (long long)id + 1, i);
+        (void)snprintf(names[i], sizeof names[i], "manifest-list-%s-%d", f.uuid, i);
     write_list(k, names[0], base.v, base.n);
     write_list(k, names[1], delta, n > 0 ? 1 : 0);
     s.id = id + 1;
