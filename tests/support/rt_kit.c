@@ -465,7 +465,7 @@ int64_t rt_kit_foreign(rt_kit *k, pml_commit_kind kind, bool remove, const char 
     s.commit_user = "somebody";
     s.commit_identifier = INT64_MAX;
     s.commit_kind = kind;
-    s.time_ms++;
+    s.time_ms = pml_env__wall_ms(k->t->env) > s.time_ms ? pml_env__wall_ms(k->t->env) : s.time_ms + 1;
     s.delta_record_count = rows;
     s.total_record_count += rows;
     s.n_properties = 0;
