@@ -174,7 +174,10 @@ PML_API int pml_rt_commit(pml_rt_commit_result *out, pml_commit *commit, const p
 /* Gives entries up: deletes their files, their rows stay in memory for the next prepare. PML_E_CONFLICT for committed ones. */
 PML_API int pml_rt_progress_abort(pml_commit *commit, const pml_rt_entry *const *entries, size_t n, pml_error *err);
 /* Lets go of memory below the progress of a committed snapshot. Idempotent; pinned plans and streams are not touched. An id older
-   than what the context knows does nothing, unless the newer snapshots are gone: then the table was rolled back. A plugin's error
+   than what the context knows does nothing. But when the newest snapshot that the context saw is gone with all above it, or is
+   another one of the same id, the table was rolled back: then the latest snapshot counts, partition-buckets whose progress went back
+   or was moved by another writer since want a new context (PML_E_RECREATE from writes, seals and prepares; plans leave their memory
+   out), and the others go on. Roll back only while no writer is active, then advance or open a new context. A plugin's error
    is returned after all other stores were told; call again. PML_E_INVAL, PML_E_NOT_FOUND, PML_E_RECREATE, PML_E_BUSY (other
    advances came first a hundred times). */
 PML_API int pml_rt_advance(pml_rt_context *context, int64_t snapshot_id, pml_error *err);

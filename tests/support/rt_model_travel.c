@@ -34,7 +34,11 @@ static bool by_time(rt_model *m, model_travel *t, int64_t id)
 
 static bool by_watermark(rt_model *m, model_travel *t, int64_t id)
 {
-    int64_t v = m->snapshots[id].watermark, before = id > m->earliest ? m->snapshots[id - 1].watermark : MODEL_NO_WATERMARK;
+    int64_t v = m->snapshots[id].watermark;
+    while (id > m->earliest && m->snapshots[id - 1].watermark == v)
+        id--;
+    int64_t before = id > m->earliest ? m->snapshots[id - 1].watermark : MODEL_NO_WATERMARK;
+    t->snapshot = id;
     if (v == MODEL_NO_WATERMARK)
         return false;
     t->by = PML_SCAN_WATERMARK;
@@ -46,6 +50,21 @@ static bool by_watermark(rt_model *m, model_travel *t, int64_t id)
 static bool is_anchored(const rt_model *m, int64_t id)
 {
     return model_anchor(m, id) >= m->earliest;
+}
+
+static bool by_tag(rt_model *m, model_travel *t)
+{
+    int64_t at = model_below(m, MODEL_TAGS);
+    bool fine = false;
+    for (int i = 0; i < MODEL_TAGS && !fine; i++) {
+        t->by = PML_SCAN_TAG;
+        t->value = (at + i) % MODEL_TAGS;
+        t->snapshot = m->tags[t->value];
+        (void)snprintf(t->tag, sizeof t->tag, "t%d", (int)t->value);
+        /* A tag with a property of its own needs no other snapshot. */
+        fine = t->snapshot >= 1 && (m->snapshots[t->snapshot].has_property || is_anchored(m, t->snapshot));
+    }
+    return fine;
 }
 
 model_travel model_choose(rt_model *m)
@@ -60,14 +79,7 @@ model_travel model_choose(rt_model *m)
         t.by = PML_SCAN_ID;
         t.value = t.snapshot;
         break;
-    case 1:
-        t.by = PML_SCAN_TAG;
-        t.value = model_below(m, MODEL_TAGS);
-        t.snapshot = m->tags[t.value];
-        (void)snprintf(t.tag, sizeof t.tag, "t%d", (int)t.value);
-        /* A tag with a property of its own needs no other snapshot. */
-        fine = t.snapshot >= 1 && (m->snapshots[t.snapshot].has_property || is_anchored(m, t.snapshot));
-        break;
+    case 1: fine = by_tag(m, &t); break;
     case 2: fine = by_time(m, &t, t.snapshot); break;
     default: fine = by_watermark(m, &t, t.snapshot); break;
     }
@@ -230,7 +242,9 @@ static void by_advance(rt_model *m, bool due)
 
 void model_reanchor(rt_model *m)
 {
-    if (m->latest < 1 || m->unknown || (has_progress(m) && model_anchor(m, m->latest) < m->earliest))
+    if (!m->unknown && model_chance(m, 60))
+        model_foreign(m, FOREIGN_APPEND);
+    if (m->failed || m->latest < 1 || m->unknown || (has_progress(m) && model_anchor(m, m->latest) < m->earliest))
         return;
     bool due = has_progress(m) && !m->snapshots[m->latest].has_property, plan = model_chance(m, 50);
     (void)atomic_fetch_add(&m->t->mono_ns, 2 * 3600ll * 1000000000);
