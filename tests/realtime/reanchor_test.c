@@ -8,7 +8,6 @@
 #include "support/faulty_fs.h"
 #include "support/rt_kit.h"
 #include "table/table.h"
-#include "util/thread.h"
 
 #define MINUTE_NS (60ll * 1000000000)
 enum { INTERVAL_MIN = 10 };
@@ -431,44 +430,6 @@ static void anchor_that_failed_is_tried_after_a_tenth_of_the_interval(void **sta
     faulty_fs_destroy(&f);
 }
 
-typedef struct planner {
-    pml_thread thread;
-    rt_kit *k;
-    int rc;
-} planner;
-
-static void *plan_often(void *arg)
-{
-    planner *p = arg;
-    for (int i = 0; i < 20 && p->rc == PML_OK; i++) {
-        pml_plan *plan;
-        p->rc = rt_kit_try_plan(&plan, p->k, p->k->ctx, -1, NULL);
-        pml_plan_free(plan);
-    }
-    return NULL;
-}
-
-static void one_of_many_threads_makes_the_anchor(void **state)
-{
-    (void)state;
-    enum { THREADS = 4 };
-    planner p[THREADS];
-    rt_kit k;
-    open_dropped(&k, "", NULL);
-    wait_minutes(&k, INTERVAL_MIN);
-    for (int i = 0; i < THREADS; i++) {
-        p[i] = (planner){.k = &k};
-        assert_int_equal(pml_thread__start(&p[i].thread, plan_often, &p[i]), 0);
-    }
-    for (int i = 0; i < THREADS; i++) {
-        pml_thread__join(&p[i].thread);
-        assert_int_equal(p[i].rc, PML_OK);
-    }
-    assert_int_equal(rt_kit_latest(&k), 3);
-    assert_int_equal(rt_kit_metrics(&k).reanchors, 1);
-    rt_kit_close(&k);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -483,7 +444,6 @@ int main(void)
         cmocka_unit_test(anchor_that_loses_the_race_looks_again),
         cmocka_unit_test(anchor_that_fails_disturbs_nobody_and_is_made_sooner),
         cmocka_unit_test(anchor_that_failed_is_tried_after_a_tenth_of_the_interval),
-        cmocka_unit_test(one_of_many_threads_makes_the_anchor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

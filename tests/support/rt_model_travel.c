@@ -185,12 +185,14 @@ void model_roll_back(rt_model *m)
     if (!m->failed && model_chance(m, 50))
         grow_again(m);
     before = m->latest;
-    if (live && !m->failed && model_chance(m, 30)) /* another live writer goes on where the table is now */
+    for (int i = 0; i < 2 && live && !m->failed && model_chance(m, 45); i++) /* another live writer goes on where the table is now */
         model_other_writer(m);
-    if (live && !m->failed && model_chance(m, 60))
+    if (live && !m->failed && model_chance(m, 75))
         advance_somewhere(m);
-    if (live && !m->failed && model_chance(m, 30))
+    if (live && !m->failed && model_chance(m, 50))
         model_read_all(m, false);
+    if (live && !m->failed)
+        model_seal(m); /* refused exactly when something was noticed */
     /* Entries that meet the other writer can be neither committed nor aborted. */
     if (!m->failed && (!live || m->latest != before))
         model_kill(m, false);
