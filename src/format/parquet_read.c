@@ -232,7 +232,8 @@ static int reader_next(void *owner, struct ArrowArray *out, pml_error *err)
         *out = batch;
         return PML_OK;
     }
-    return r->bridge->cast(out, &batch, &r->file_schema, &r->out_schema, NULL, err);
+    const pml_bridge_memory memory = pml_bridge__read_memory(r->env);
+    return r->bridge->cast(out, &batch, &r->file_schema, &r->out_schema, &memory, err);
 }
 
 /* ---- opening ---- */
@@ -334,7 +335,8 @@ int pml_parquet__open(struct ArrowArrayStream *out, pml_env *env, const char *pa
     const pml_bridge_input input = {in, path, pml_input__size(in), input_read_at, input_close};
     const pml_bridge_read_options options = {
         r->batch_rows, q->validate_full ? PML_BRIDGE_VALIDATE_FULL : PML_BRIDGE_VALIDATE_BASIC, 0};
-    PML_TRY(r->bridge->parquet_open(&r->file, &input, NULL, &options, err)); /* owns the input on any return */
+    const pml_bridge_memory memory = pml_bridge__read_memory(env);
+    PML_TRY(r->bridge->parquet_open(&r->file, &input, &memory, &options, err)); /* owns the input on any return */
     PML_TRY(check_identity(r, in, path, q, err)); /* the reader holds the input until the end */
     PML_TRY(open_stream(r, q, err));
     PML_TRY(pml_type__export(&schema, env, q->fields, q->n_fields, err));
