@@ -3,8 +3,9 @@
 # the test fuzz.<noun>: the corpus in corpus/<noun>/ and so many mutants of each of its files.
 set(pml_fuzz_mutants_default 300)
 set(pml_fuzz_mutants_parquet 100)
-set(pml_fuzz_mutants_table 10)
+set(pml_fuzz_mutants_table 8)
 set(pml_fuzz_mutants_live_split 100)
+set(pml_fuzz_mutants_exchange 30)
 
 # The support files without cmocka: a broken assertion must end the process.
 add_library(pml_fuzz_support STATIC fuzz/fuzz.c fuzz/fuzz_fs.c fuzz/fuzz_edit.c fuzz/mutate.c support/test_env.c support/random_batch.c)
