@@ -111,7 +111,8 @@ static int open_next(split_reader *r, pml_error *err)
                                          .n_fields = r->n_stored,
                                          .predicate = r->plan->predicate,
                                          .batch_rows = r->batch_rows,
-                                         .validate_full = r->validate_full,
+                                         .checksums = r->validate_full,
+                                         .check_values = r->validate_full,
                                          .expect_rows = s->files[i].row_count,
                                          .expect_bytes = s->files[i].size_bytes};
         PML_RETURN_IF(pml_path__format(format, s->files[i].name, err));
@@ -241,7 +242,9 @@ static int project(split_reader *r, struct ArrowArray *out, struct ArrowArray *w
 static int check_file_batch(const split_reader *r, const struct ArrowArray *whole, pml_error *err)
 {
     pml_error wrong = PML_ERROR_INIT;
-    if (r->file == NULL || pml_batch__check(whole, r->read_fields, r->n_read, PML_CHECK_BASIC, &wrong) == PML_OK)
+    /* Stored values were looked at where they came from, if at all; partition values and columns made up were not. */
+    pml_check_level level = r->validate_full ? PML_CHECK_TRUSTED : PML_CHECK_BASIC;
+    if (r->file == NULL || pml_batch__check(whole, r->read_fields, r->n_read, level, &wrong) == PML_OK)
         return PML_OK;
     return pml_error__at(err, PML_E_CORRUPT, PML_PLACE_DATA_FILE, r->file, "%s is damaged, or its writer broke the rules: %s", r->file,
                          wrong.message);
@@ -309,7 +312,8 @@ int pml_split__open(struct ArrowArrayStream *out, pml_plan *plan, size_t split, 
     r->plan = plan;
     r->split = &plan->splits[split];
     r->batch_rows = o->batch_rows > 0 ? o->batch_rows : plan->table->options.read_batch_rows;
-    r->validate_full = o->validate != PML_VALIDATE_BASIC;
+    r->validate_full = o->validate == PML_VALIDATE_DEFAULT ? plan->table->options.read_validate == PML_READ_VALIDATE_FULL
+                                                           : o->validate == PML_VALIDATE_FULL;
     pml_arena__init(&r->arena, plan->env);
     PML_TRY(reader_columns(r, err));
     PML_TRY(pml_partition__decode(r->partition_values, plan->schema, r->split->partition, err));

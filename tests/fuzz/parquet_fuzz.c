@@ -29,7 +29,8 @@ static void read_fields(const pml_field *fields, size_t n, const pml_pred *predi
     pml_error err = PML_ERROR_INIT;
     struct ArrowArrayStream stream;
     int64_t rows;
-    const pml_format_read q = {.fields = fields, .n_fields = n, .predicate = predicate, .batch_rows = 512, .validate_full = full};
+    const pml_format_read q = {.fields = fields, .n_fields = n, .predicate = predicate, .batch_rows = 512,
+                               .checksums = full, .check_values = full};
     int rc = pml_format__open(&stream, fuzz_env()->env, "parquet", path, &q, &err);
     fuzz_must_name(rc, &err, path);
     if (rc != PML_OK)

@@ -51,7 +51,7 @@ static bool has_large_chunks(const parquet::FileMetaData &metadata)
 static arrow::Status file_open(Reader *r, const parquet::ArrowReaderProperties &arrow_properties)
 {
     parquet::ReaderProperties properties(r->pool.get());
-    properties.set_page_checksum_verification(r->options.validate == PML_BRIDGE_VALIDATE_FULL);
+    properties.set_page_checksum_verification(r->options.validate == PML_BRIDGE_VALIDATE_FULL || r->options.checksums != 0);
     /* No list in it has more items than the file has bytes; else a number in a footer of 30 bytes could ask for half a gigabyte,
        and that from the system, not from the pool. */
     ARROW_ASSIGN_OR_RAISE(int64_t size, r->input->GetSize());
