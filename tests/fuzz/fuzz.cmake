@@ -3,7 +3,7 @@
 # the test fuzz.<noun>: the corpus in corpus/<noun>/ and so many mutants of each of its files.
 set(pml_fuzz_mutants_default 300)
 set(pml_fuzz_mutants_parquet 100)
-set(pml_fuzz_mutants_table 8)
+set(pml_fuzz_mutants_table 1)
 set(pml_fuzz_mutants_live_split 100)
 set(pml_fuzz_mutants_exchange 30)
 
