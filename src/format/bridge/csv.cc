@@ -151,6 +151,7 @@ arrow::Result<std::shared_ptr<arrow::RecordBatch>> CsvSource::next()
 {
     if (reader_ == nullptr)
         return std::shared_ptr<arrow::RecordBatch>();
+    pool_->begin_call();
     ARROW_ASSIGN_OR_RAISE(auto batch, executor_.wait(reader_->ReadNextAsync()));
     if (batch == nullptr)
         return batch;
