@@ -8,7 +8,6 @@
 
 #include "realtime/rt_context.h"
 #include "realtime/rt_progress_build.h"
-#include "storage/file_io.h"
 #include "table/commit.h"
 
 typedef enum entry_class { ENTRY_COVERED, ENTRY_PENDING } entry_class;
@@ -179,58 +178,28 @@ static int pending_ranges(pml_progress_range **out, size_t *n, rt_commit *k, pml
     return v == NULL ? PML_E_NOMEM : PML_OK;
 }
 
-/* Builds the progress of the new snapshot, writes its file, and puts its name into *property (in the arena; NULL: none). */
+/* Writes the progress of the new snapshot and puts its name into *property (in the arena; NULL: none). */
 static int new_progress(const char **property, rt_commit *k, const pml_effective *eff, int64_t identifier, const pml_commit_base *base,
                         pml_error *err)
 {
-    pml_table *t = k->commit->table;
     pml_progress_range *ranges;
     size_t n_ranges;
-    pml_progress_result result = {0};
-    char *value = NULL;
-    int64_t earliest = -1;
-    int rc;
-    *property = NULL;
-    PML_RETURN_IF(pml_table__earliest_snapshot(&earliest, t, err));
     if (pending_ranges(&ranges, &n_ranges, k, base->arena) != PML_OK)
         return pml_error__no_memory(err);
     const pml_progress_build build = {.base = base->latest == NULL ? NULL : eff,
-                                      .n_keys = t->schema->n_partition_keys,
-                                      .keys = t->schema->partition_keys,
                                       .snapshot_id = base->new_id,
-                                      .earliest_id = earliest,
                                       .commit_user = k->commit->user,
                                       .commit_identifier = identifier,
                                       .n_ranges = n_ranges,
                                       .ranges = ranges};
-    PML_TRY(pml_progress__build(&result, t->env, &build, err));
-    if (result.action == PML_PROGRESS_CARRY)
-        *property = pml_arena__strdup(base->arena, result.carried);
-    if (result.action == PML_PROGRESS_WRITE) {
-        PML_TRY(pml_progress__write_file(&value, &result.next, t->env, t->branch_root, err));
-        k->progress_path = value;
-        *property = pml_arena__strdup(base->arena, value);
-    }
-    if (*property == NULL && result.action != PML_PROGRESS_NONE)
-        rc = pml_error__no_memory(err);
-out:
-    pml_progress_result__clear(&result);
-    return rc;
-}
-
-static void forget_progress_file(rt_commit *k)
-{
-    pml_env__free(k->commit->env, k->progress_path);
-    k->progress_path = NULL;
+    return pml_progress__publish(property, &k->progress_path, base->arena, k->commit->table, &build, err);
 }
 
 /* The attempt certainly failed: its progress file is nobody's. */
 static void rt_undo(void *arg)
 {
     rt_commit *k = arg;
-    if (k->progress_path != NULL)
-        (void)pml_file__remove(k->commit->env, k->progress_path, NULL);
-    forget_progress_file(k);
+    pml_progress__unpublish(&k->progress_path, k->commit->env, true);
 }
 
 /* The id of the snapshot that carries the highest identifier of the entries, else the latest one. */
@@ -264,7 +233,7 @@ static int rt_decide(void *arg, pml_commit_decision *d, const pml_commit_base *b
     const char *property;
     size_t n_pending = 0;
     int rc;
-    forget_progress_file(k);
+    pml_progress__unpublish(&k->progress_path, k->commit->env, false); /* of an attempt that may be visible */
     PML_TRY(pml_rt_context__effective(&eff, k->ctx, base->latest, err));
     if (base->latest == NULL && eff->snapshot_id >= 0) { /* the first snapshot came meanwhile: begin anew on it */
         rc = pml_error__set(err, PML_E_SNAPSHOT_GONE, "the first snapshot of %s was made meanwhile", k->commit->table->path);
@@ -304,7 +273,7 @@ out:
 static void rt_commit_clear(rt_commit *k)
 {
     pml_env *env = k->commit->env;
-    forget_progress_file(k);
+    pml_progress__unpublish(&k->progress_path, env, false);
     pml_env__free(env, k->entries);
     pml_env__free(env, k->classes);
     pml_env__free(env, k->files);

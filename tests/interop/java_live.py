@@ -64,6 +64,7 @@ def add_cases(suite, pml, java, seed):
         suite.case(f"live: restarts, {kind}", restarts, pml, java, seed + i, partition)
         suite.case(f"live: Java between commits, {kind}", java_between, pml, java, seed + i, partition)
         suite.case(f"live: Java truncates, {kind}", truncated, pml, java, seed + i, partition)
+    suite.case("live: pml overwrites, Java in between", our_overwrites, pml, java, seed)
     suite.case("live: unaware buckets", unaware, pml, java, seed)
     for policy in ("ask", "inherit", "reset"):
         suite.case(f"live: Java INSERT OVERWRITE, policy {policy}", overwritten, pml, java, seed, policy)
@@ -114,6 +115,37 @@ def truncated(folder, pml, java, seed, partition):
     t.check_progress("Java truncate")
     t.java_append(3)
     t.live(20, "--commit-every", 10)
+    t.live(5)
+
+
+def our_overwrites(folder, pml, java, seed):
+    """Our own truncate, drop and overwrite say what begins anew; Java's commits in between drop the property and change nothing."""
+    t = Live(folder, pml, java, seed)
+    t.live(40, "--commit-every", 20)
+    t.java_append(5)
+    t.drop_partition("p=1", doomed=lambda cells: cells["p"] == "1")
+    t.tiered["1"] = 0
+    t.check_progress("pml drop-partition p=1")
+    t.java_append(5)
+    t.java_compact("--full")
+    t.check_progress("Java append and compact")
+    t.live(15)
+    t.overwrite(4, ["p=2"], lambda cells: cells["p"] == "2", p="2")
+    t.tiered["2"] = 0
+    t.check_progress("pml ingest --overwrite --partition p=2")
+    t.java_append(3)
+    t.live(10)
+    t.overwrite(3, [], lambda cells: cells["p"] == "3", p="3")
+    t.tiered["3"] = 0
+    t.check_progress("pml ingest --overwrite")
+    t.truncate()
+    t.tiered = {p: 0 for p in t.tiered}
+    t.check_progress("pml table truncate")
+    t.java_append(3)
+    t.java_truncate()
+    t.live(10, "--commit-every", 5)
+    java("expire", t.table, "--retain", "2")
+    t.check_progress("Java expire")
     t.live(5)
 
 

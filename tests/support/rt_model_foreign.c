@@ -115,7 +115,7 @@ static void publish(foreign *f, pml_commit_kind kind, const char *operation, boo
     int64_t id = m->latest < 1 ? 1 : m->latest + 1;
     char *path = pml_path__snapshot(env, MODEL_TABLE, id);
     pml_buf__init(&text, env, PML_SNAPSHOT_FILE_MAX);
-    if (ok(m, pml_commit_files__init(&files, m->table, &err), &err) &&
+    if (ok(m, pml_commit_files__init(&files, m->table, false, &err), &err) &&
         ok(m, pml_commit_files__write_manifest(&meta, &files.arena, &files, f->entries, f->n, &err), &err)) {
         files.delta = &meta;
         files.n_delta = 1;
