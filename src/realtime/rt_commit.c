@@ -98,7 +98,7 @@ static int classify(rt_commit *k, size_t i, int64_t *c, const pml_effective *eff
     if (state == PML_PROGRESS_LOST)
         return pml_error__at(err, PML_E_PROGRESS_LOST, PML_PLACE_PB, e->pb->name,
                              "the committed progress of %s is lost: another writer overwrote its partition, or the snapshot that recorded "
-                             "it expired",
+                             "it expired; state it anew (pml offsets repair)",
                              e->pb->name);
     if (state == PML_PROGRESS_KNOWN && pml_lineage__conflicts(&p->lineage, &e->pb->lineage))
         return pml_error__at(err, PML_E_CONFLICT, PML_PLACE_PB, e->pb->name,

@@ -91,7 +91,7 @@ static int check_range(const pml_progress_build *b, const pml_progress_range *r,
     if ((b->base != NULL && b->base->progress.all_lost) || (e != NULL && e->lost))
         return fail(err, PML_E_PROGRESS_LOST, b, &r->pb,
                     "its progress is lost (last known end %" PRId64 "): another writer overwrote rows or the snapshot that "
-                    "recorded it has expired; state it anew, or set realtime.foreign-overwrite", end);
+                    "recorded it has expired; state it anew (pml offsets repair), or set realtime.foreign-overwrite", end);
     if (e != NULL && pml_lineage__conflicts(&e->lineage, &r->lineage) && (b->flags & PML_PROGRESS_FORGET_LINEAGE) == 0) {
         pml_lineage__print(ours, &r->lineage);
         pml_lineage__print(theirs, &e->lineage);

@@ -400,13 +400,15 @@ static void write_list(rt_kit *k, const char *name, const pml_manifest_meta *v, 
 static size_t choose_files(rt_kit *k, pml_manifest_entries *live, pml_arena *arena, const pml_snapshot *s, const char *partition)
 {
     pml_error err = PML_ERROR_INIT;
-    size_t n = 0;
+    size_t n = 0, spared = 0;
     must_ok(pml_table__live_files(live, arena, k->table, s, NULL, &err), &err);
     for (size_t i = 0; i < live->n; i++) {
         const pml_pb_key key = {live->v[i].partition, live->v[i].bucket};
         pml_pb_texts texts;
         must_ok(pml_pb_texts__of_key(&texts, arena, k->table->schema, &k->table->options, &key, &err), &err);
         if (partition != NULL && strcmp(texts.partition[0], partition) != 0)
+            continue;
+        if (spared++ < k->foreign_spares)
             continue;
         live->v[n] = live->v[i];
         live->v[n++].kind = PML_ENTRY_DELETE;
