@@ -167,6 +167,12 @@ def overwritten(folder, pml, java, seed, policy):
         t.check_progress("INSERT OVERWRITE")
         t.live(10, p="1")
         t.live_fails(4, p="2")
+        pml("offsets", "repair", t.table, "--last-known")
+        t.lost = ()
+        t.check_progress("repair with the last known ends")
+        t.live(5, p="2")
+        t.java_append(3)
+        t.live(10)
         return
     if policy == "reset":
         t.tiered["2"] = 0
@@ -195,6 +201,28 @@ def expired(folder, pml, java, seed):
     if lost - {"lost"}:
         raise support.Wrong(f"progress after the expiry of its snapshot: {lost}")
     t.live_fails(5)
+    java("tag", t.table, "kept")
+    words = [f"p={p}/bucket-{b}={n}" for (p, b), n in counted(t).items()]
+    pml("offsets", "repair", t.table, *words)
+    t.tiered = {}
+    for (p, _), n in counted(t).items():
+        t.tiered[p] = t.tiered.get(p, 0) + n
+    t.check_progress("repair after the anchor expired")
+    t.live(10)
+    java("expire", t.table, "--retain", "1")
+    pml("offsets", "clean", t.table, "--older-than", "0s")
+    t.check_progress("clean")
+    t.live(5)
+
+
+def counted(t):
+    """(partition, bucket) -> rows in its files."""
+    found = {}
+    for line in t.pml("files", t.table, "--format", "json"):
+        f = json.loads(line)
+        key = (f["partition"].split("=")[1], f["bucket"])
+        found[key] = found.get(key, 0) + f["record_count"]
+    return found
 
 
 def property_kept(folder, pml, java, seed):
