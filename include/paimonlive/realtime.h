@@ -78,7 +78,8 @@ typedef struct pml_rt_metrics {
     /* calls: sum and maximum in nanoseconds */
     int64_t write_ns_sum, write_ns_max, prepare_ns_sum, prepare_ns_max, plan_ns_sum, plan_ns_max;
 } pml_rt_metrics;
-#define PML_RT_METRICS_INIT {.struct_size = sizeof(pml_rt_metrics)}
+#define PML_RT_METRICS_INIT \
+    {sizeof(pml_rt_metrics), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 /* Takes no write lock. */
 PML_API int pml_rt_context_metrics(pml_rt_metrics *out, pml_rt_context *context, pml_error *err);
 
@@ -109,7 +110,7 @@ typedef struct pml_rt_write_result {
     int32_t bucket[PML_RT_WRITE_RESULT_PBS];
     int64_t first_offset[PML_RT_WRITE_RESULT_PBS], end_offset[PML_RT_WRITE_RESULT_PBS];
 } pml_rt_write_result;
-#define PML_RT_WRITE_RESULT_INIT {.struct_size = sizeof(pml_rt_write_result)}
+#define PML_RT_WRITE_RESULT_INIT {sizeof(pml_rt_write_result), 0, 0, {0}, {0}, {0}}
 
 /* Adds rows; when it returns PML_OK every later plan on this context shows them. The schema must equal the table's columns; with
    realtime.offset-mode=external a first column _REALTIME_OFFSET (int64, not null, strictly increasing) or first_offset gives the
@@ -140,7 +141,7 @@ typedef struct pml_rt_entry_info {
     int64_t begin, end;  /* half-open range of offsets this entry accounts for */
     int64_t rows, files;
 } pml_rt_entry_info;
-#define PML_RT_ENTRY_INFO_INIT {.struct_size = sizeof(pml_rt_entry_info)}
+#define PML_RT_ENTRY_INFO_INIT {sizeof(pml_rt_entry_info), NULL, 0, 0, 0, 0}
 PML_API int pml_rt_entry_get(pml_rt_entry_info *out, const pml_rt_entry *entry, pml_error *err);
 
 /* PML_E_STATE, naming partition-buckets, while accepted rows are not covered by a prepare; the writer stays open then. */
@@ -154,7 +155,7 @@ typedef struct pml_rt_commit_result {
     int64_t snapshot_id, latest_id, attempts;
     uint32_t already_committed, reserved;
 } pml_rt_commit_result;
-#define PML_RT_COMMIT_RESULT_INIT {.struct_size = sizeof(pml_rt_commit_result)}
+#define PML_RT_COMMIT_RESULT_INIT {sizeof(pml_rt_commit_result), 0, 0, 0, 0, 0}
 
 /* Publishes files and progress of the entries in one snapshot. May be repeated with the same entries: nothing happens twice.
    Unless realtime.auto-advance=false the entries' context is advanced. PML_E_INVAL (empty, gap or overlap among the entries),
@@ -190,7 +191,7 @@ typedef struct pml_rt_offset_info {
     uint32_t lost, reset;
     char lineage[33];    /* hex, "" when unknown */
 } pml_rt_offset_info;
-#define PML_RT_OFFSET_INFO_INIT {.struct_size = sizeof(pml_rt_offset_info)}
+#define PML_RT_OFFSET_INFO_INIT {sizeof(pml_rt_offset_info), NULL, 0, 0, 0, {0}}
 PML_API int pml_rt_offsets_get(pml_rt_offset_info *out, const pml_rt_offsets *offsets, size_t i, pml_error *err);
 
 /* Up to where a partition-bucket is in the table, said by somebody who knows. */

@@ -18,6 +18,7 @@ typedef struct pml_table_options {
     int32_t zstd_level;
     int64_t target_file_size, target_file_rows, file_block_size, parquet_page_size, read_batch_rows;
     bool parquet_dictionary;
+    enum { PML_READ_VALIDATE_FULL = 0, PML_READ_VALIDATE_BASIC } read_validate;
     const char *data_file_prefix, *data_path_directory; /* directory NULL: none */
     bool suffix_include_compression;
     const char *manifest_compression; /* Avro codec name */
@@ -33,8 +34,10 @@ typedef struct pml_table_options {
     bool commit_force_create, ignore_empty_commit, dynamic_partition_overwrite;
     int64_t split_target_size, split_open_cost;
     const char *branch; /* "main" */
-    /* scan selection, from dynamic options; -1 / NULL: not set */
-    int64_t scan_snapshot_id;
+    /* scan selection: at most one of the values counts, the one that scan_by names */
+    enum { PML_SCAN_LATEST = 0, PML_SCAN_ID, PML_SCAN_TAG, PML_SCAN_TIME, PML_SCAN_WATERMARK } scan_by;
+    int64_t scan_snapshot_id, scan_timestamp_ms, scan_watermark;
+    const char *scan_tag;
     /* real-time (realtime.md section 20) */
     bool realtime_enabled;
     const char *rt_store;

@@ -285,13 +285,26 @@ bool pml_rt_context__is_bound(pml_rt_context *c)
     return bound;
 }
 
-int pml_rt_context__effective(pml_effective **out, pml_rt_context *c, const pml_snapshot *snapshot, pml_error *err)
+typedef int (*effective_load)(pml_effective **out, pml_env *env, const pml_effective_source *source, const pml_effective_options *o,
+                              const pml_snapshot *snapshot, pml_effective_cache *cache, pml_error *err);
+
+static int effective(pml_effective **out, pml_rt_context *c, effective_load load, const pml_snapshot *snapshot, pml_error *err)
 {
     pml_effective_source source = pml_effective_source__of_table(c->table);
     pml_effective_options options = pml_effective_options__of_table(c->table);
     options.policy = (int)c->options.rt_foreign_overwrite;
     options.max_walk = c->options.rt_progress_max_walk;
-    return pml_effective__load(out, c->env, &source, &options, snapshot, &c->effective_cache, err);
+    return load(out, c->env, &source, &options, snapshot, &c->effective_cache, err);
+}
+
+int pml_rt_context__effective(pml_effective **out, pml_rt_context *c, const pml_snapshot *snapshot, pml_error *err)
+{
+    return effective(out, c, pml_effective__load, snapshot, err);
+}
+
+int pml_rt_context__effective_of_tag(pml_effective **out, pml_rt_context *c, const pml_snapshot *snapshot, pml_error *err)
+{
+    return effective(out, c, pml_effective__load_tag, snapshot, err);
 }
 
 int64_t pml_rt_context__newest_id(pml_rt_context *c)

@@ -147,6 +147,7 @@ bool pml_rt_context__is_bound(pml_rt_context *c);
 int pml_rt_context__poison(pml_rt_context *c, pml_error *err, const char *format, ...) PML_PRINTF(3, 4);
 /* Effective progress of a snapshot (NULL: the latest) under this context's options. Returns owned. */
 int pml_rt_context__effective(pml_effective **out, pml_rt_context *c, const pml_snapshot *snapshot, pml_error *err);
+int pml_rt_context__effective_of_tag(pml_effective **out, pml_rt_context *c, const pml_snapshot *snapshot, pml_error *err);
 /* The highest snapshot this context knows of: a latest one below it is a stale hint or a rollback. -1: none. */
 int64_t pml_rt_context__newest_id(pml_rt_context *c);
 /* Progress of the latest snapshot, with the directory listed when the hint is older than what is known. Returns owned. */

@@ -195,7 +195,7 @@ static int gap(const rt_part *part, int64_t snapshot_id, pml_error *err)
                          part->pb->name, (long long)part->committed, (long long)part->info.floor);
 }
 
-static int resolve_parts(rt_pins *p, bool *again, const pml_effective *eff, int64_t snapshot_id, bool chosen, pml_error *err)
+static int resolve_parts(rt_pins *p, bool *again, const pml_effective *eff, int64_t snapshot_id, bool latest, pml_error *err)
 {
     size_t kept = 0, n = p->n;
     for (size_t i = 0; i < n; i++) {
@@ -203,8 +203,8 @@ static int resolve_parts(rt_pins *p, bool *again, const pml_effective *eff, int6
         rt_part *part = &p->parts[i];
         PML_RETURN_IF(judge(&v, part, eff, snapshot_id, err));
         if (v == GAP) {
-            *again = !chosen;
-            (void)atomic_fetch_add(&p->ctx->plan_retries, chosen ? 0 : 1);
+            *again = latest;
+            (void)atomic_fetch_add(&p->ctx->plan_retries, latest ? 1 : 0);
             return gap(part, snapshot_id, err);
         }
         if (v == KEEP) {
@@ -224,7 +224,7 @@ static int resolve_parts(rt_pins *p, bool *again, const pml_effective *eff, int6
     return PML_OK;
 }
 
-static int rt_resolve(void *pins, bool *again, const pml_snapshot *snapshot, bool chosen, pml_error *err)
+static int rt_resolve(void *pins, bool *again, const pml_snapshot *snapshot, pml_snapshot_choice choice, pml_error *err)
 {
     rt_pins *p = pins;
     pml_rt_context *c = p->ctx;
@@ -233,10 +233,11 @@ static int rt_resolve(void *pins, bool *again, const pml_snapshot *snapshot, boo
     int rc;
     *again = false;
     if (snapshot != NULL)
-        PML_TRY(pml_rt_context__effective(&eff, c, snapshot, err));
-    PML_TRY(resolve_parts(p, again, eff, id, chosen, err));
+        PML_TRY(choice == PML_CHOSE_TAG ? pml_rt_context__effective_of_tag(&eff, c, snapshot, err)
+                                        : pml_rt_context__effective(&eff, c, snapshot, err));
+    PML_TRY(resolve_parts(p, again, eff, id, choice == PML_CHOSE_LATEST, err));
     pml_mutex__lock(&c->progress_mu);
-    if (!chosen && id > c->planned_id) /* I11: later latest plans must not choose an older snapshot */
+    if (choice == PML_CHOSE_LATEST && id > c->planned_id) /* I11: later latest plans must not choose an older snapshot */
         c->planned_id = id;
     pml_mutex__unlock(&c->progress_mu);
     (void)atomic_fetch_add(&c->plans, 1);

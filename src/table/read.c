@@ -110,7 +110,8 @@ static int open_next(split_reader *r, pml_error *err)
                                          .n_fields = r->n_stored,
                                          .predicate = r->plan->predicate,
                                          .batch_rows = r->batch_rows,
-                                         .validate_full = r->validate_full,
+                                         .checksums = r->validate_full,
+                                         .check_values = r->validate_full,
                                          .expect_rows = s->files[i].row_count,
                                          .expect_bytes = s->files[i].size_bytes};
         PML_RETURN_IF(pml_path__format(format, s->files[i].name, err));
@@ -294,7 +295,8 @@ int pml_split__open(struct ArrowArrayStream *out, pml_plan *plan, size_t split, 
     r->plan = plan;
     r->split = &plan->splits[split];
     r->batch_rows = o->batch_rows > 0 ? o->batch_rows : plan->table->options.read_batch_rows;
-    r->validate_full = o->validate != PML_VALIDATE_BASIC;
+    r->validate_full = o->validate == PML_VALIDATE_DEFAULT ? plan->table->options.read_validate == PML_READ_VALIDATE_FULL
+                                                           : o->validate == PML_VALIDATE_FULL;
     pml_arena__init(&r->arena, plan->env);
     PML_TRY(reader_columns(r, err));
     PML_TRY(pml_partition__decode(r->partition_values, plan->schema, r->split->partition, err));

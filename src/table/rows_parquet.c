@@ -123,7 +123,7 @@ int pml_rows_parquet__open(struct ArrowArrayStream *out, const pml_rows_input *i
 {
     const pml_bridge *bridge;
     const pml_format_read request = {
-        .fields = in->fields, .n_fields = in->n_fields, .batch_rows = in->batch_rows, .validate_full = true};
+        .fields = in->fields, .n_fields = in->n_fields, .batch_rows = in->batch_rows, .checksums = true};
     int rc;
     if (strcmp(in->path, "-") == 0)
         return pml_error__set(err, PML_E_INVAL,

@@ -282,9 +282,7 @@ static test_file small_groups_file(struct ArrowSchema schema)
 static void parquet_mutants_give_errors_or_valid_arrays(void **state)
 {
     (void)state;
-    const char *more = getenv("MUTANTS"); /* by hand: more of them */
-    int64_t given = 0;
-    int n = more != NULL && pml_number__int64(&given, more, strlen(more)) ? (int)given : 500;
+    int n = (int)test_setting("MUTANTS", 500, 1, INT32_MAX); /* by hand: more of them */
     mutants_of(small_groups_file(test_scalar_schema()), n);
     mutants_of(small_groups_file(test_nested_schema()), n);
     mutants_of(test_file_load("java_scalar.parquet"), n);

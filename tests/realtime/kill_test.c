@@ -213,11 +213,9 @@ static void stream_killed_again_and_again_leaves_every_row_once(void **state)
     test_env *t = test_env_open(NULL);
     pml_table *table;
     pml_error err = PML_ERROR_INIT;
-    const char *path = test_path(t, "t"), *text = getenv("KILLS");
-    int64_t kills = KILLS, ends[BUCKETS], target = 0, commits = 0;
+    const char *path = test_path(t, "t");
+    int64_t kills = test_setting("KILLS", KILLS, 1, 1000000), ends[BUCKETS], target = 0, commits = 0;
     (void)state, (void)test_seed();
-    if (text != NULL)
-        assert_true(pml_number__int64(&kills, text, strlen(text)));
     must_ok(rt_table_create(&table, t->env, path, &shape, &err), &err);
     for (int64_t i = 0; i < kills; i++) {
         int ready;

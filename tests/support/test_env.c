@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "util/number.h"
+
 static bool alloc_fails(test_env *t)
 {
     long long n = atomic_fetch_add(&t->count, 1) + 1;
@@ -77,6 +79,15 @@ static void test_log(void *ctx, int level, const char *component, const char *me
     (void)ctx;
     if (getenv("PML_TEST_LOG") != NULL)
         (void)fprintf(stderr, "[%d] %s: %s\n", level, component, message);
+}
+
+int64_t test_setting(const char *name, int64_t otherwise, int64_t min, int64_t max)
+{
+    const char *text = getenv(name);
+    int64_t v = otherwise;
+    if (text != NULL && (!pml_number__int64(&v, text, strlen(text)) || v < min || v > max))
+        fail_msg("%s=%s is no number from %lld to %lld", name, text, (long long)min, (long long)max);
+    return v;
 }
 
 uint64_t test_seed(void)

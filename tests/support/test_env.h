@@ -37,6 +37,8 @@ void test_env_close(test_env *t);
 void test_env_fail_at(test_env *t, long long n);
 uint64_t test_random(test_env *t);               /* splitmix64 */
 uint64_t test_seed(void);                        /* SEED or a fixed default; printed once */
+/* The number in an environment variable, or another one; fails the test when it is no number from min to max. */
+int64_t test_setting(const char *name, int64_t otherwise, int64_t min, int64_t max);
 /* Path inside the test's directory; static buffers, eight in turn. */
 const char *test_path(test_env *t, const char *name);
 /* Reads a whole file; free with free(). Fails the test when it cannot. */

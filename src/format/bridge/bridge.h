@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-#define PML_BRIDGE_ABI 2u
+#define PML_BRIDGE_ABI 3u
 #define PML_BRIDGE_SYMBOL "pml_bridge_entry"
 
 /* Random access input. read_at returns exactly n bytes or fails. close is called once when the bridge lets go. */
@@ -52,8 +52,8 @@ enum { PML_BRIDGE_VALIDATE_NONE = 0, PML_BRIDGE_VALIDATE_BASIC = 1, PML_BRIDGE_V
 
 typedef struct pml_bridge_read_options {
     int64_t batch_rows;
-    uint32_t validate; /* PML_BRIDGE_VALIDATE_* */
-    uint32_t reserved;
+    uint32_t validate;  /* PML_BRIDGE_VALIDATE_* */
+    uint32_t checksums; /* 1: those of pages are verified at a lower level than FULL, too */
 } pml_bridge_read_options;
 
 /* Statistics of one leaf column in one row group, as the footer has them. Physical values: */

@@ -50,7 +50,7 @@ static bool has_large_chunks(const parquet::FileMetaData &metadata)
 static arrow::Status file_open(Reader *r, const parquet::ArrowReaderProperties &arrow_properties)
 {
     parquet::ReaderProperties properties(r->pool.get());
-    properties.set_page_checksum_verification(r->options.validate == PML_BRIDGE_VALIDATE_FULL);
+    properties.set_page_checksum_verification(r->options.validate == PML_BRIDGE_VALIDATE_FULL || r->options.checksums != 0);
     auto metadata = parquet::ParquetFileReader::Open(r->input, properties)->metadata();
     if (has_large_chunks(*metadata)) {
         properties.enable_buffered_stream();

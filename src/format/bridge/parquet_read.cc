@@ -169,6 +169,8 @@ arrow::Result<std::shared_ptr<arrow::RecordBatch>> ParquetSource::next()
             return arrow::Status::Invalid("column ", canonical_->field(static_cast<int>(i))->name(), " has ",
                                           columns[i]->length(), " rows in a batch of ", batch->num_rows());
         if (!type_same_layout(*columns[i]->type(), *to)) {
+            /* A cast believes indices and offsets, and an ARROW:schema key of the footer decides what is cast. */
+            ARROW_RETURN_NOT_OK(columns[i]->ValidateFull());
             ARROW_ASSIGN_OR_RAISE(columns[i], array_cast(columns[i], to, shared_->pool.get()));
         }
     }
