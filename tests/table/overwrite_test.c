@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "storage/local_fs.h"
 #include "support/faulty_fs.h"
+#include "support/rt_kit.h"
 #include "support/table_kit.h"
 #include "support/test_arrow.h"
 #include "table/commit.h"
@@ -40,8 +40,9 @@ static void world_open(world *w, const char *keys, const char *options)
 {
     char json[1024];
     pml_error err = PML_ERROR_INIT;
+    const pml_file_system fast = rt_kit_fs();
     memset(w, 0, sizeof *w);
-    faulty_fs_init(&w->f, &pml_local_file_system);
+    faulty_fs_init(&w->f, &fast);
     w->t = test_env_open(&w->f.fs);
     (void)snprintf(json, sizeof json, schema_json, keys, options);
     must_ok(pml_table_create(&w->table, w->t->env, test_path(w->t, "t"), json, strlen(json), 0, &err), &err);
