@@ -204,6 +204,48 @@ typedef struct pml_rt_offset_info {
 #define PML_RT_OFFSET_INFO_INIT {sizeof(pml_rt_offset_info), NULL, 0, 0, 0, {0}}
 PML_API int pml_rt_offsets_get(pml_rt_offset_info *out, const pml_rt_offsets *offsets, size_t i, pml_error *err);
 
+/* Up to where a partition-bucket is in the table, said by somebody who knows. */
+typedef struct pml_rt_statement {
+    const pml_rt_pb *pb;
+    int64_t end; /* exclusive; 0: nothing of it, replay it from the start */
+} pml_rt_statement;
+
+/* Ends the loss of progress (PML_E_PROGRESS_LOST): publishes a snapshot without files that records the stated ends. The last known end
+   (tiered of the lost entry) leaves the entry as it was, so that live contexts of its history go on after the next advance; another
+   value begins a new history. Lost entries that are not stated stay lost. When nothing is known of any (pml_rt_offsets_all_lost) every
+   partition-bucket that has files must be stated. To state an end that is not lost is PML_E_INVAL unless it is that end; nothing to
+   repair makes no snapshot (already_committed), so the call may be repeated after PML_E_UNKNOWN_OUTCOME. Look at the rows before you
+   state an end: too low a value writes rows twice, too high a one leaves rows out. */
+PML_API int pml_rt_progress_repair(pml_rt_commit_result *out, pml_table *table, const pml_rt_statement *statements, size_t n,
+                                   pml_error *err);
+
+enum { PML_RT_CLEAN_DRY_RUN = 1u };
+#define PML_RT_CLEAN_OLDER_THAN_MS (INT64_C(24) * 3600 * 1000)
+typedef struct pml_rt_clean_options {
+    size_t struct_size;
+    uint32_t flags, reserved;
+    int64_t older_than_ms; /* younger files stay. Less than the longest commit takes away the progress of commits under way */
+    /* Told of each file that goes, or in a dry run would go; NULL: nobody. path is borrowed for the call. */
+    void (*orphan)(void *ctx, const char *path, int64_t size_bytes, int64_t mtime_ms);
+    void *ctx;
+} pml_rt_clean_options;
+#define PML_RT_CLEAN_OPTIONS_INIT {sizeof(pml_rt_clean_options), 0, 0, PML_RT_CLEAN_OLDER_THAN_MS, NULL, NULL}
+
+typedef struct pml_rt_clean_result {
+    size_t struct_size;
+    int64_t orphans, orphan_bytes; /* removed, or in a dry run to be removed */
+    int64_t referenced;            /* named by a snapshot, tag or changelog of some branch */
+    int64_t young, newest;         /* not named, but too young, or the newest of its branch, which always stays */
+} pml_rt_clean_result;
+#define PML_RT_CLEAN_RESULT_INIT {.struct_size = sizeof(pml_rt_clean_result)}
+
+/* Removes progress files (*.offsets) that no snapshot, tag or changelog of any branch of the table names any more: expiry by others
+   leaves them behind. The newest file of a branch always stays: it is the sign that there was progress once. Files that were there at
+   the start are judged by what refers to them afterwards, so commits may go on beside it. Reads the whole before it removes anything:
+   a snapshot or tag that cannot be read is an error (PML_E_CORRUPT, PML_E_IO) and nothing goes; when a removal fails the others are
+   tried and the first error is returned. options NULL: defaults. out may be NULL. */
+PML_API int pml_rt_offsets_clean(pml_rt_clean_result *out, pml_table *table, const pml_rt_clean_options *options, pml_error *err);
+
 /* ---- read ---- */
 /* Plans of this scan show the context's uncommitted rows, merged with the snapshot. NULL takes it off again. */
 PML_API int pml_scan_set_realtime(pml_scan *scan, pml_rt_context *context, pml_error *err);

@@ -25,8 +25,9 @@ typedef struct notice {
 
 static void reset_pb(rt_pb *pb, rt_pb_state to, const char *why)
 {
-    int active = RT_PB_ACTIVE;
-    if (atomic_compare_exchange_strong(&pb->state, &active, (int)to))
+    int active = RT_PB_ACTIVE, lost = RT_PB_LOST; /* that one may be repaired with another history */
+    if (atomic_compare_exchange_strong(&pb->state, &active, (int)to) ||
+        (to == RT_PB_RESET_REQUIRED && atomic_compare_exchange_strong(&pb->state, &lost, (int)to)))
         pml_env__log(pb->ctx->env, PML_LOG_WARN, "realtime", "%s: %s; make the context anew and replay from the committed end", pb->name,
                      why);
 }
@@ -69,6 +70,8 @@ static void adopt_locked(notice *n, rt_pb *pb, const pml_effective *eff, bool ba
     }
     if (!e->reset.present)
         pml_rt_pb__saw_committed_locked(pb, eff->snapshot_id);
+    int lost = RT_PB_LOST; /* and repaired since, with its own history */
+    (void)atomic_compare_exchange_strong(&pb->state, &lost, RT_PB_ACTIVE);
     pb->adopted_end = e->end;
     pb->seen_user = pml_rt_print__of_user(e->commit_user);
     n->end = e->end;

@@ -8,7 +8,6 @@
 
 #include "realtime/rt_commit.h"
 #include "realtime/rt_context.h"
-#include "storage/file_io.h"
 
 typedef enum entry_class { ENTRY_COVERED, ENTRY_PENDING } entry_class;
 
@@ -98,7 +97,7 @@ static int classify(rt_commit *k, size_t i, int64_t *c, const pml_effective *eff
     if (state == PML_PROGRESS_LOST)
         return pml_error__at(err, PML_E_PROGRESS_LOST, PML_PLACE_PB, e->pb->name,
                              "the committed progress of %s is lost: another writer overwrote its partition, or the snapshot that recorded "
-                             "it expired",
+                             "it expired; state it anew (pml offsets repair)",
                              e->pb->name);
     if (state == PML_PROGRESS_KNOWN && pml_lineage__conflicts(&p->lineage, &e->pb->lineage))
         return pml_error__at(err, PML_E_CONFLICT, PML_PLACE_PB, e->pb->name,
@@ -178,65 +177,26 @@ static int pending_ranges(pml_progress_range **out, size_t *n, rt_commit *k, pml
     return v == NULL ? PML_E_NOMEM : PML_OK;
 }
 
-int pml_rt_commit__progress(pml_commit_decision *d, char **file, pml_table *t, const pml_progress_build *build, pml_arena *arena,
-                            pml_error *err)
-{
-    pml_progress_result result = {0};
-    int rc;
-    *file = NULL;
-    PML_TRY(pml_progress__build(&result, t->env, build, err));
-    if (result.action == PML_PROGRESS_NONE)
-        goto out;
-    if (result.action == PML_PROGRESS_WRITE)
-        PML_TRY(pml_progress__write_file(file, &result.next, t->env, t->branch_root, err));
-    pml_option *p = pml_arena__alloc(arena, sizeof *p);
-    const char *value = pml_arena__strdup(arena, *file != NULL ? *file : result.carried);
-    if (p == NULL || value == NULL) {
-        rc = pml_error__no_memory(err);
-        goto out;
-    }
-    *p = (pml_option){PML_PROGRESS_PROPERTY, value};
-    d->properties = p;
-    d->n_properties = 1;
-out:
-    pml_progress_result__clear(&result);
-    return rc;
-}
-
 static int new_progress(rt_commit *k, pml_commit_decision *d, const pml_effective *eff, const pml_commit_base *base, pml_error *err)
 {
-    pml_table *t = k->commit->table;
     pml_progress_range *ranges;
     size_t n_ranges;
-    int64_t earliest = -1;
-    PML_RETURN_IF(pml_table__earliest_snapshot(&earliest, t, err));
     if (pending_ranges(&ranges, &n_ranges, k, base->arena) != PML_OK)
         return pml_error__no_memory(err);
     const pml_progress_build build = {.base = base->latest == NULL ? NULL : eff,
-                                      .n_keys = t->schema->n_partition_keys,
-                                      .keys = t->schema->partition_keys,
                                       .snapshot_id = base->new_id,
-                                      .earliest_id = earliest,
                                       .commit_user = k->commit->user,
                                       .commit_identifier = d->identifier,
                                       .n_ranges = n_ranges,
                                       .ranges = ranges};
-    return pml_rt_commit__progress(d, &k->progress_path, t, &build, base->arena, err);
-}
-
-static void forget_progress_file(rt_commit *k)
-{
-    pml_env__free(k->commit->env, k->progress_path);
-    k->progress_path = NULL;
+    return pml_rt_commit__progress(d, &k->progress_path, k->commit->table, &build, base->arena, err);
 }
 
 /* The attempt certainly failed: its progress file is nobody's. */
 static void rt_undo(void *arg)
 {
     rt_commit *k = arg;
-    if (k->progress_path != NULL)
-        (void)pml_file__remove(k->commit->env, k->progress_path, NULL);
-    forget_progress_file(k);
+    pml_progress__unpublish(&k->progress_path, k->commit->env, true);
 }
 
 /* The id of the snapshot that carries the highest identifier of the entries, else the latest one. */
@@ -269,7 +229,7 @@ static int rt_decide(void *arg, pml_commit_decision *d, const pml_commit_base *b
     pml_effective *eff = NULL;
     size_t n_pending = 0;
     int rc;
-    forget_progress_file(k);
+    pml_progress__unpublish(&k->progress_path, k->commit->env, false); /* of an attempt that may be visible */
     PML_TRY(pml_rt_context__effective(&eff, k->ctx, base->latest, err));
     if (base->latest == NULL && eff->snapshot_id >= 0) { /* the first snapshot came meanwhile: begin anew on it */
         rc = pml_error__set(err, PML_E_SNAPSHOT_GONE, "the first snapshot of %s was made meanwhile", k->commit->table->path);
@@ -299,7 +259,7 @@ out:
 static void rt_commit_clear(rt_commit *k)
 {
     pml_env *env = k->commit->env;
-    forget_progress_file(k);
+    pml_progress__unpublish(&k->progress_path, env, false);
     pml_env__free(env, k->entries);
     pml_env__free(env, k->classes);
     pml_env__free(env, k->files);

@@ -7,9 +7,8 @@
 #include "realtime/rt_progress_build.h"
 #include "table/commit.h"
 
-/* Puts the property that says the built progress into the decision, if there is any: the file of before when it says the same, else
-   a new one, whose path *file then is (owned; NULL: none was written). The property lives in the arena. */
-int pml_rt_commit__progress(pml_commit_decision *d, char **file, pml_table *t, const pml_progress_build *build, pml_arena *arena,
+/* pml_progress__publish into a decision. */
+int pml_rt_commit__progress(pml_commit_decision *d, char **written, pml_table *t, const pml_progress_build *build, pml_arena *arena,
                             pml_error *err);
 
 /* ---- re-anchoring (7.4, rt_reanchor.c) ---- */

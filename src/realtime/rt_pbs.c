@@ -333,8 +333,8 @@ int pml_rt_pb__check_state(const rt_pb *pb, pml_error *err)
                              pb->name);
     case RT_PB_LOST:
         return pml_error__at(err, PML_E_PROGRESS_LOST, PML_PLACE_PB, pb->name,
-                             "the committed progress of %s is lost: another writer overwrote its partition. State it anew, or set "
-                             "realtime.foreign-overwrite",
+                             "the committed progress of %s is lost: another writer overwrote its partition. State it anew "
+                             "(pml_rt_progress_repair, pml offsets repair), or set realtime.foreign-overwrite",
                              pb->name);
     }
     return PML_OK;

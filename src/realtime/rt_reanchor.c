@@ -13,7 +13,6 @@
  */
 #include "realtime/rt_commit.h"
 #include "realtime/rt_context.h"
-#include "storage/file_io.h"
 
 enum { SOONER_AFTER_FAILURE = 10 /* that part of the interval */ };
 
@@ -23,28 +22,19 @@ typedef struct reanchor {
     char *file; /* that this attempt wrote; NULL: none */
 } reanchor;
 
-static void forget_file(reanchor *r)
-{
-    pml_env__free(r->ctx->env, r->file);
-    r->file = NULL;
-}
-
 /* The attempt certainly failed: its progress file is nobody's. */
 static void undo(void *arg)
 {
     reanchor *r = arg;
-    if (r->file != NULL)
-        (void)pml_file__remove(r->ctx->env, r->file, NULL);
-    forget_file(r);
+    pml_progress__unpublish(&r->file, r->ctx->env, true);
 }
 
 static int decide(void *arg, pml_commit_decision *d, const pml_commit_base *base, pml_error *err)
 {
     reanchor *r = arg;
-    pml_table *t = r->ctx->table;
     pml_effective *eff = NULL;
     int rc;
-    forget_file(r);
+    pml_progress__unpublish(&r->file, r->ctx->env, false); /* of an attempt that may be visible */
     d->nothing = true;
     d->result_id = -1;
     if (base->latest == NULL)
@@ -54,14 +44,11 @@ static int decide(void *arg, pml_commit_decision *d, const pml_commit_base *base
     if (eff->property != NULL || eff->progress.n == 0 || eff->progress.all_lost)
         goto out;
     const pml_progress_build build = {.base = eff,
-                                      .n_keys = t->schema->n_partition_keys,
-                                      .keys = t->schema->partition_keys,
                                       .snapshot_id = base->new_id,
-                                      .earliest_id = -1,
                                       .commit_user = r->commit->user,
                                       .commit_identifier = PML_COMMIT_IDENTIFIER_BATCH,
                                       .flags = PML_PROGRESS_REANCHOR};
-    PML_TRY(pml_rt_commit__progress(d, &r->file, t, &build, base->arena, err));
+    PML_TRY(pml_rt_commit__progress(d, &r->file, r->ctx->table, &build, base->arena, err));
     d->nothing = false;
     d->identifier = PML_COMMIT_IDENTIFIER_BATCH;
 out:
@@ -91,7 +78,7 @@ static int run(int64_t *id, pml_rt_context *c, pml_error *err)
     PML_TRY(pml_commit__execute(&result, r.commit, &request, err));
     *id = result.snapshot_id;
 out:
-    forget_file(&r);
+    pml_progress__unpublish(&r.file, c->env, false);
     pml_commit_close(r.commit);
     pml_env__free(c->env, user);
     return rc;

@@ -447,7 +447,7 @@ int64_t rt_kit_foreign(rt_kit *k, pml_commit_kind kind, bool remove, const char 
     must_ok(pml_table__load_snapshot(&s, &arena, k->table, id, &err), &err);
     must_ok(pml_table__load_manifest_list(&base, &arena, k->table, s.base_manifest_list, &err), &err);
     must_ok(pml_table__load_manifest_list(&base, &arena, k->table, s.delta_manifest_list, &err), &err);
-    must_ok(pml_commit_files__init(&f, k->table, &err), &err);
+    must_ok(pml_commit_files__init(&f, k->table, false, &err), &err);
     delta = pml_arena__alloc(&arena, sizeof *delta);
     assert_non_null(delta);
     if (remove)
@@ -484,6 +484,40 @@ int64_t rt_kit_foreign(rt_kit *k, pml_commit_kind kind, bool remove, const char 
     pml_arena__clear(&arena);
     rt_kit_write_hint(k, id + 1);
     return id + 1;
+}
+
+int64_t rt_kit_truncate(rt_kit *k)
+{
+    pml_error err = PML_ERROR_INIT;
+    pml_commit_result r = PML_COMMIT_RESULT_INIT;
+    must_ok(pml_table_truncate(&r, k->table, &err), &err);
+    return r.snapshot_id;
+}
+
+int64_t rt_kit_drop(rt_kit *k, const char *value)
+{
+    pml_error err = PML_ERROR_INIT;
+    pml_commit_result r = PML_COMMIT_RESULT_INIT;
+    const pml_option_pair pair = {"p", value};
+    const pml_partition_spec spec = {1, &pair};
+    must_ok(pml_table_drop_partitions(&r, k->table, &spec, 1, &err), &err);
+    return r.snapshot_id;
+}
+
+bool rt_kit_entry(pml_rt_offset_info *out, rt_kit *k, const char *partition, int32_t bucket)
+{
+    pml_error err = PML_ERROR_INIT;
+    pml_rt_offsets *o;
+    bool found = false;
+    must_ok(pml_rt_offsets_load(&o, k->table, -1, &err), &err);
+    for (size_t i = 0; !found && i < pml_rt_offsets_count(o); i++) {
+        *out = (pml_rt_offset_info)PML_RT_OFFSET_INFO_INIT;
+        must_ok(pml_rt_offsets_get(out, o, i, &err), &err);
+        found = out->pb->bucket == bucket && (partition == NULL || strcmp(out->pb->partition[0], partition) == 0);
+    }
+    out->pb = NULL; /* it was the offsets' */
+    pml_rt_offsets_free(o);
+    return found;
 }
 
 void rt_kit_write_hint(rt_kit *k, int64_t id)

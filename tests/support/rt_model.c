@@ -140,8 +140,9 @@ static void op_drop(rt_model *m)
 static void op_foreign(rt_model *m)
 {
     static const foreign_kind kinds[] = {FOREIGN_APPEND, FOREIGN_COMPACT, FOREIGN_COMPACT, FOREIGN_BATCH, FOREIGN_APPEND,
-                                         FOREIGN_DELETE_ROWS, FOREIGN_TRUNCATE, FOREIGN_COMPACT, FOREIGN_APPEND, FOREIGN_BATCH};
-    model_foreign(m, model_chance(m, 4) ? FOREIGN_OVERWRITE : kinds[model_below(m, 10)]);
+                                         FOREIGN_DELETE_ROWS, FOREIGN_TRUNCATE, FOREIGN_COMPACT, FOREIGN_APPEND, FOREIGN_BATCH,
+                                         FOREIGN_OUR_REMOVAL};
+    model_foreign(m, model_chance(m, 4) ? FOREIGN_OVERWRITE : kinds[model_below(m, 11)]);
 }
 static void op_advance(rt_model *m)
 {

@@ -156,8 +156,8 @@ void model_advanced(rt_model *m, int64_t id)
         if (!l->open)
             continue;
         live_state to = judge(l, &e, id, back);
-        if (l->state == LIVE_ACTIVE)
-            l->state = to;
+        if (l->state == LIVE_ACTIVE || (l->state == LIVE_LOST && (to == LIVE_RESET || e.state == MARK_KNOWN)))
+            l->state = to; /* lost ones may be repaired, or begin anew */
         if (to != LIVE_ACTIVE || e.state == MARK_ABSENT)
             continue;
         if (e.reset == 0)
@@ -177,10 +177,10 @@ void model_advanced(rt_model *m, int64_t id)
 static void beaten(void *arg, int kind, const char *path)
 {
     static const foreign_kind kinds[] = {FOREIGN_APPEND, FOREIGN_APPEND, FOREIGN_COMPACT, FOREIGN_BATCH, FOREIGN_DELETE_ROWS,
-                                         FOREIGN_TRUNCATE, FOREIGN_COMPACT, FOREIGN_APPEND, FOREIGN_OVERWRITE};
+                                         FOREIGN_TRUNCATE, FOREIGN_COMPACT, FOREIGN_APPEND, FOREIGN_OVERWRITE, FOREIGN_OUR_REMOVAL};
     rt_model *m = arg;
     (void)kind, (void)path;
-    model_foreign(m, kinds[model_below(m, 9)]);
+    model_foreign(m, kinds[model_below(m, 10)]);
 }
 
 /* From the publication on nothing can be read any more, and nobody can say whether it happened. */

@@ -177,6 +177,7 @@ typedef enum foreign_kind {
     FOREIGN_OVERWRITE,
     FOREIGN_DELETE_ROWS,
     FOREIGN_BATCH,
+    FOREIGN_OUR_REMOVAL,
     FOREIGN_KINDS
 } foreign_kind;
 void model_foreign(rt_model *m, foreign_kind kind);
