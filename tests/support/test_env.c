@@ -147,6 +147,11 @@ void test_env_fail_at(test_env *t, long long n)
     t->fail_at = n == 0 ? 0 : atomic_load(&t->count) + n;
 }
 
+bool test_env_fail_reached(const test_env *t)
+{
+    return t->fail_at != 0 && atomic_load(&t->count) >= t->fail_at;
+}
+
 static int remove_entry(const char *path, const struct stat *st, int flag, struct FTW *ftw)
 {
     (void)st, (void)flag, (void)ftw;

@@ -43,7 +43,11 @@ protected:
     arrow::Status SpawnReal(arrow::internal::TaskHints, arrow::internal::FnOnce<void()> task, arrow::StopToken,
                             StopCallback &&) override
     {
-        tasks_.push_back(std::move(task));
+        try { /* Arrow's futures do not expect exceptions: they would never finish, and keep all that they know */
+            tasks_.push_back(std::move(task));
+        } catch (const std::bad_alloc &) {
+            return arrow::Status::OutOfMemory("the queue of the CSV reader");
+        }
         return arrow::Status::OK();
     }
 
