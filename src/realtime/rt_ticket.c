@@ -88,6 +88,8 @@ void pml_rt_tickets__expire(pml_rt_context *c)
     pml_mutex__lock(&c->tickets.mu);
     rt_ticket *expired = take_expired_locked(&c->tickets, now, RT_TICKET_EXPIRED);
     pml_mutex__unlock(&c->tickets.mu);
+    for (const rt_ticket *k = expired; k != NULL; k = k->newer)
+        (void)atomic_fetch_add_explicit(&c->counts.tickets_expired, 1, memory_order_relaxed);
     drop_chain(c, expired);
 }
 
