@@ -18,6 +18,12 @@
  * Each snapshot records, per partition-bucket, the offset up to which rows are committed; after a restart the caller reads it
  * (pml_rt_offsets_load) and replays its source from there. Memory grows until the caller prepares and commits.
  *
+ * KEEPING PROGRESS: other writers' commits do not repeat what the newest commit of this library recorded, and when its snapshot has
+ * expired all is lost. So a context that has a writer, but commits nothing for realtime.reanchor-interval (10 minutes), makes an
+ * empty commit that repeats it, if the latest snapshot does not say it already. There is no thread behind this: the next write,
+ * prepare, commit, advance or plan on the context does it. A program that is idle for longer than its table keeps snapshots must make
+ * one of these calls now and then: pml_rt_advance to the latest snapshot is the cheapest.
+ *
  * One context serves one table branch. One writer per context; one prepare in flight (prepared, not yet committed or aborted).
  * Threads: a context is thread-safe; a writer is thread-safe for write, seal and prepare; open, close and abort are exclusive.
  * Not usable in a forked child (PML_E_STATE).
@@ -86,6 +92,7 @@ typedef struct pml_rt_metrics {
         commit_idempotent_hits, advances, reclaimed_rows, plans, plan_retries, dropped_views;
     /* calls: sum and maximum in nanoseconds */
     int64_t write_ns_sum, write_ns_max, prepare_ns_sum, prepare_ns_max, plan_ns_sum, plan_ns_max;
+    int64_t reanchors; /* empty commits that only carried the progress on */
     /* further gauges */
     int64_t pb_failed, pb_reset, pb_lost; /* partition-buckets that refuse work, and why */
     int64_t run_count;                    /* chunks of rows that the stores hold */
@@ -100,7 +107,7 @@ typedef struct pml_rt_metrics {
 } pml_rt_metrics;
 #define PML_RT_METRICS_INIT \
     {sizeof(pml_rt_metrics), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, PML_RT_HISTOGRAM_INIT, PML_RT_HISTOGRAM_INIT, PML_RT_HISTOGRAM_INIT,            \
+     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, PML_RT_HISTOGRAM_INIT, PML_RT_HISTOGRAM_INIT, PML_RT_HISTOGRAM_INIT,         \
      PML_RT_HISTOGRAM_INIT, PML_RT_HISTOGRAM_INIT}
 /* Takes no write lock. */
 PML_API int pml_rt_context_metrics(pml_rt_metrics *out, pml_rt_context *context, pml_error *err);
@@ -193,7 +200,10 @@ PML_API int pml_rt_commit(pml_rt_commit_result *out, pml_commit *commit, const p
 /* Gives entries up: deletes their files, their rows stay in memory for the next prepare. PML_E_CONFLICT for committed ones. */
 PML_API int pml_rt_progress_abort(pml_commit *commit, const pml_rt_entry *const *entries, size_t n, pml_error *err);
 /* Lets go of memory below the progress of a committed snapshot. Idempotent; pinned plans and streams are not touched. An id older
-   than what the context knows does nothing, unless the newer snapshots are gone: then the table was rolled back. A plugin's error
+   than what the context knows does nothing. But when the newest snapshot that the context saw is gone with all above it, or is
+   another one of the same id, the table was rolled back: then the latest snapshot counts, partition-buckets whose progress went back
+   or was moved by another writer since want a new context (PML_E_RECREATE from writes, seals and prepares; plans leave their memory
+   out), and the others go on. Roll back only while no writer is active, then advance or open a new context. A plugin's error
    is returned after all other stores were told; call again. PML_E_INVAL, PML_E_NOT_FOUND, PML_E_RECREATE, PML_E_BUSY (other
    advances came first a hundred times). */
 PML_API int pml_rt_advance(pml_rt_context *context, int64_t snapshot_id, pml_error *err);

@@ -70,6 +70,7 @@ static const binding bindings[] = {
     {"realtime.verify.order", BIND_BOOL, AT(rt_verify_order), 0},
     {"realtime.auto-advance", BIND_BOOL, AT(rt_auto_advance), 0},
     {"realtime.foreign-overwrite", BIND_INDEX, AT(rt_foreign_overwrite), 0},
+    {"realtime.reanchor-interval", BIND_INT64, AT(rt_reanchor_interval_ms), 0},
     {"realtime.progress.max-walk", BIND_INT32, AT(rt_progress_max_walk), 1},
     {"realtime.plan.retries", BIND_INT32, AT(rt_plan_retries), 0},
     {"realtime.read-view-ttl", BIND_INT64, AT(rt_read_view_ttl_ms), 1},

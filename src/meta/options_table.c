@@ -215,6 +215,7 @@ const pml_option_rule pml_option_rules[] = {
     HONOURED("realtime.verify.order", BOOL, NULL, NULL),
     HONOURED("realtime.auto-advance", BOOL, "true", NULL),
     HONOURED("realtime.foreign-overwrite", ENUM, "ask", "ask|inherit|reset"),
+    HONOURED("realtime.reanchor-interval", DURATION, "10 min", NULL),
     HONOURED("realtime.progress.max-walk", INT, "1000", NULL),
     HONOURED("realtime.plan.retries", INT, "3", NULL),
     HONOURED("realtime.read-view-ttl", DURATION, "5 min", NULL),

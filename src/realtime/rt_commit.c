@@ -6,9 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "realtime/rt_commit.h"
 #include "realtime/rt_context.h"
-#include "realtime/rt_progress_build.h"
-#include "table/commit.h"
 
 typedef enum entry_class { ENTRY_COVERED, ENTRY_PENDING } entry_class;
 
@@ -178,9 +177,7 @@ static int pending_ranges(pml_progress_range **out, size_t *n, rt_commit *k, pml
     return v == NULL ? PML_E_NOMEM : PML_OK;
 }
 
-/* Writes the progress of the new snapshot and puts its name into *property (in the arena; NULL: none). */
-static int new_progress(const char **property, rt_commit *k, const pml_effective *eff, int64_t identifier, const pml_commit_base *base,
-                        pml_error *err)
+static int new_progress(rt_commit *k, pml_commit_decision *d, const pml_effective *eff, const pml_commit_base *base, pml_error *err)
 {
     pml_progress_range *ranges;
     size_t n_ranges;
@@ -189,10 +186,10 @@ static int new_progress(const char **property, rt_commit *k, const pml_effective
     const pml_progress_build build = {.base = base->latest == NULL ? NULL : eff,
                                       .snapshot_id = base->new_id,
                                       .commit_user = k->commit->user,
-                                      .commit_identifier = identifier,
+                                      .commit_identifier = d->identifier,
                                       .n_ranges = n_ranges,
                                       .ranges = ranges};
-    return pml_progress__publish(property, &k->progress_path, base->arena, k->commit->table, &build, err);
+    return pml_rt_commit__progress(d, &k->progress_path, k->commit->table, &build, base->arena, err);
 }
 
 /* The attempt certainly failed: its progress file is nobody's. */
@@ -230,7 +227,6 @@ static int rt_decide(void *arg, pml_commit_decision *d, const pml_commit_base *b
 {
     rt_commit *k = arg;
     pml_effective *eff = NULL;
-    const char *property;
     size_t n_pending = 0;
     int rc;
     pml_progress__unpublish(&k->progress_path, k->commit->env, false); /* of an attempt that may be visible */
@@ -250,17 +246,7 @@ static int rt_decide(void *arg, pml_commit_decision *d, const pml_commit_base *b
             k->files[d->n_files++] = &k->entries[i]->files;
     d->files = k->files;
     PML_TRY(choose_identifier(&d->identifier, k, base, err));
-    PML_TRY(new_progress(&property, k, eff, d->identifier, base, err));
-    if (property != NULL) {
-        pml_option *p = pml_arena__alloc(base->arena, sizeof *p);
-        if (p == NULL) {
-            rc = pml_error__no_memory(err);
-            goto out;
-        }
-        *p = (pml_option){PML_PROGRESS_PROPERTY, property};
-        d->properties = p;
-        d->n_properties = 1;
-    }
+    PML_TRY(new_progress(k, d, eff, base, err));
 out:
     pml_effective__release(eff);
     if (rc != PML_OK)
@@ -296,9 +282,12 @@ static void finish(rt_commit *k, pml_rt_commit_result *out, const pml_commit_res
         atomic_store(&k->entries[i]->unknown, 0);
         pml_mutex__lock(&c->progress_mu);
         pml_rt_pb__saw_committed_locked(k->entries[i]->pb, r->snapshot_id);
+        k->entries[i]->pb->own_user = pml_rt_print__of_user(k->commit->user);
         pml_mutex__unlock(&c->progress_mu);
         pml_rt_entry__resolve(k->entries[i], true);
     }
+    if (!k->covered_all)
+        pml_rt_reanchor__postpone(c);
     /* Of a closed context the memory goes with its last plan. */
     if (c->options.rt_auto_advance && !atomic_load(&c->closed)) {
         pml_error own = PML_ERROR_INIT;

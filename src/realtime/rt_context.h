@@ -15,6 +15,7 @@
 #include <sys/types.h>
 
 #include "realtime/rt_effective.h"
+#include "realtime/rt_history.h"
 #include "realtime/rt_host.h"
 #include "realtime/rt_layout.h"
 #include "realtime/rt_metrics.h"
@@ -94,6 +95,8 @@ typedef struct rt_pb {
     int64_t committed_id; /* progress_mu: oldest snapshot in which its progress was seen (10.1: from there on absence means removed);
                              -1 none */
     int64_t adopted_end; /* progress_mu: the last committed end adopted, -1 none */
+    rt_print seen_user;  /* progress_mu: who moved the entry that was adopted last, */
+    rt_print own_user;   /* and whose commits of this context moved it */
 } rt_pb;
 
 struct pml_rt_context {
@@ -129,17 +132,17 @@ struct pml_rt_context {
     const pml_field *transport;
 
     pml_mutex progress_mu; /* guards what follows */
-    int64_t advanced_id;   /* -1: none */
+    rt_point advanced;     /* the last snapshot that was advanced to */
+    rt_point opened;       /* the newest one, if above it, at whose progress a PB began */
     int64_t planned_id;    /* highest id planned, -1: none */
-    int64_t opened_id;     /* highest id at whose progress a PB began, -1: none */
-    char *advanced_user;   /* fingerprint of the advanced snapshot */
-    int64_t advanced_identifier, advanced_time_ms;
+
+    atomic_llong reanchor_at_ns; /* when to look next whether the progress needs an anchor; INT64_MAX: never (rt_reanchor.c) */
 
     /* metrics (21) */
     rt_counts counts;
     atomic_llong open_views, write_rows, write_batches, rejected_batches, seals, prepares, prepare_failures, commits,
         commit_retries, commit_idempotent_hits, advances, reclaimed_rows, plans, plan_retries, dropped_views,
-        uncommitted_rows;
+        uncommitted_rows, reanchors;
     atomic_llong write_ns_sum, write_ns_max, prepare_ns_sum, prepare_ns_max, plan_ns_sum, plan_ns_max;
 };
 

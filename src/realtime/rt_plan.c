@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "realtime/rt_commit.h"
 #include "realtime/rt_registry.h"
 #include "realtime/rt_stream_check.h"
 #include "table/scan.h"
@@ -143,6 +144,7 @@ static int rt_pin(void *ctx, void **pins, int64_t *min_snapshot, pml_table *t, c
     *pins = NULL;
     PML_RETURN_IF(pml_rt_context__bind(c, t, err));
     pml_rt_tickets__expire(c); /* plans of an engine that lost its readers let go of what nobody will fetch */
+    pml_rt_reanchor__tick(c, pml_env__mono_ns(c->env));
     PML_TRY(pml_rt_pb__list(&pbs, &n, c, err));
     PML_TRY(pml_rt_pins__new(&p, c, n, err));
     for (size_t i = 0; i < n; i++)

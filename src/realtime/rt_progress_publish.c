@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Progress of one attempt of a commit: built, written, and taken back. */
-#include "realtime/rt_progress_build.h"
+#include "realtime/rt_commit.h"
 #include "storage/file_io.h"
 
 int pml_progress__publish(const char **property, char **written, pml_arena *arena, pml_table *t, const pml_progress_build *build,
@@ -37,4 +37,22 @@ void pml_progress__unpublish(char **written, pml_env *env, bool delete_file)
         (void)pml_file__remove(env, *written, NULL);
     pml_env__free(env, *written);
     *written = NULL;
+}
+
+int pml_rt_commit__progress(pml_commit_decision *d, char **written, pml_table *t, const pml_progress_build *build, pml_arena *arena,
+                            pml_error *err)
+{
+    const char *value;
+    PML_RETURN_IF(pml_progress__publish(&value, written, arena, t, build, err));
+    if (value == NULL)
+        return PML_OK;
+    pml_option *p = pml_arena__alloc(arena, sizeof *p);
+    if (p == NULL) {
+        pml_progress__unpublish(written, t->env, true);
+        return pml_error__no_memory(err);
+    }
+    *p = (pml_option){PML_PROGRESS_PROPERTY, value};
+    d->properties = p;
+    d->n_properties = 1;
+    return PML_OK;
 }

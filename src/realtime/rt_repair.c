@@ -5,8 +5,7 @@
  */
 #include <stdio.h>
 
-#include "realtime/rt_progress_build.h"
-#include "table/commit.h"
+#include "realtime/rt_commit.h"
 
 enum { STATEMENTS_MAX = 1000000, KEY_BYTES_MAX = 16 * 1024 * 1024 };
 
@@ -123,22 +122,10 @@ static int check_statements(bool *nothing, const repair *k, const pml_effective 
 
 /* ---- the commit ---- */
 
-static int set_property(pml_commit_decision *d, const char *value, pml_arena *arena, pml_error *err)
-{
-    pml_option *p = pml_arena__alloc(arena, sizeof *p);
-    if (p == NULL)
-        return pml_error__no_memory(err);
-    *p = (pml_option){PML_PROGRESS_PROPERTY, value};
-    d->properties = p;
-    d->n_properties = 1;
-    return PML_OK;
-}
-
 static int repair_decide(void *arg, pml_commit_decision *d, const pml_commit_base *base, pml_error *err)
 {
     repair *k = arg;
     pml_effective *eff = NULL;
-    const char *value = NULL;
     int rc;
     pml_progress__unpublish(&k->written, k->table->env, false); /* of an attempt that may be visible */
     if (base->latest == NULL)
@@ -158,8 +145,7 @@ static int repair_decide(void *arg, pml_commit_decision *d, const pml_commit_bas
                                       .n_stated = k->n,
                                       .stated = k->v,
                                       .flags = eff->progress.all_lost ? PML_PROGRESS_COMPLETE : 0};
-    PML_TRY(pml_progress__publish(&value, &k->written, base->arena, k->table, &build, err));
-    PML_TRY(set_property(d, value, base->arena, err));
+    PML_TRY(pml_rt_commit__progress(d, &k->written, k->table, &build, base->arena, err));
 out:
     if (rc != PML_OK)
         pml_progress__unpublish(&k->written, k->table->env, true);

@@ -199,8 +199,9 @@ static void write_live(pml_env *env, pml_table *table, const struct ArrowSchema 
 
 int main(int argc, char **argv)
 {
-    static const char text[] = "{\"fields\":[{\"name\":\"id\",\"type\":\"BIGINT NOT NULL\"},{\"name\":\"city\",\"type\":\"STRING\"}],"
-                               "\"options\":{\"realtime.enabled\":\"true\"}}";
+    static const char text[] =
+        "{\"fields\":[{\"name\":\"id\",\"type\":\"BIGINT NOT NULL\"},{\"name\":\"city\",\"type\":\"STRING\"}],"
+        "\"options\":{\"realtime.enabled\":\"true\"}}";
     if (argc < 2) {
         fprintf(stderr, "usage: use_table DIRECTORY [LIBRARY...]\n");
         return 2;

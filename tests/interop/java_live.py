@@ -4,6 +4,8 @@ what counts is the effective progress: kept over appends and compactions, begun 
 that were ours (unless the table says otherwise)."""
 import json
 import os
+import subprocess
+import time
 
 import java_mixed
 import rows
@@ -71,6 +73,8 @@ def add_cases(suite, pml, java, seed):
     suite.case("live: overwrite of untouched partitions loses nothing", overwrite_elsewhere, pml, java, seed)
     suite.case("live: Java expires the snapshot that held the progress", expired, pml, java, seed)
     suite.case("live: Java reads the progress property", property_kept, pml, java, seed)
+    for partition in (False, True):
+        suite.case(f"live: the progress is written again, {'partitions' if partition else 'no partitions'}", reanchored, pml, java, seed, partition)
     suite.case("live: Java rolls back", rolled_back, pml, java, seed)
 
 
@@ -235,6 +239,46 @@ def property_kept(folder, pml, java, seed):
     name = snapshots[0]["properties"]["realtime.offsets"]
     with open(os.path.join(t.table, "metadata", os.path.basename(name)), encoding="utf-8") as f:
         support.equal("sum of the file's offsets", 20, sum(o["offset"] for o in json.load(f)["offsets"]))
+
+
+def reanchored(folder, pml, java, seed, partition):
+    """Java drops the property; a live writer without a commit for a while writes it again, Java reads and commits on top, and its
+    expiry of all before loses nothing."""
+    t = Live(folder, pml, java, seed, partition)
+    t.live(20)
+    t.java_append(5)
+    lines = t.new_rows(10)
+    writer = pml.start("ingest", t.table, "-", "--format", "json", "--live", *t.user, "--commit-every", "10", "--option",
+                       "realtime.reanchor-interval=1 ms", stdin=subprocess.PIPE)
+    time.sleep(0.5)  # the writer opens; longer only makes the test slower
+    out, err = writer.communicate(rows.as_bytes(lines), support.SECONDS_PER_CALL)
+    support.equal("exit code of the ingest: " + err.decode("utf-8", "replace"), 0, writer.returncode)
+    t.lines += lines
+    for line in lines:
+        p = t.partition_of(line)
+        t.tiered[p] = t.tiered.get(p, 0) + 1
+    t.verify("re-anchoring")
+    t.check_progress("re-anchoring")
+    snapshots = [s["snapshot"] for s in java.inspect(t.table)["snapshots"]]
+    support.equal("kinds of the snapshots", ["APPEND"] * 4, [s["commitKind"] for s in snapshots])
+    support.equal("the third is an anchor", True, snapshots[2]["commitUser"].startswith("pml-reanchor-"))
+    support.equal("its rows", 0, snapshots[2]["deltaRecordCount"])
+    support.equal("its progress", snapshots[0]["properties"], snapshots[2]["properties"])
+    t.java_append(5)
+    t.java_compact("--full")
+    t.check_progress("Java on top of an anchor")
+    java("rollback", t.table, "3")
+    t.lines, t.tiered = t.lines[:25], {}
+    for line in t.lines[:20]:
+        p = t.partition_of(line)
+        t.tiered[p] = t.tiered.get(p, 0) + 1
+    t.verify("Java rollback to the anchor")
+    java("expire", t.table, "--retain", "1")
+    t.verify("Java expire")
+    for p in ("1", "2", "3") if partition else ():
+        t.tiered.setdefault(p, 0)
+    t.check_progress("the expiry of all before the anchor")
+    t.live(10)
 
 
 def rolled_back(folder, pml, java, seed):

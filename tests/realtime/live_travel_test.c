@@ -290,6 +290,43 @@ static void plan_of_a_chosen_snapshot_does_not_move_the_latest_one(void **state)
     rt_kit_close(&k);
 }
 
+/* A live split of a tag is opened at that tag, and not at another. */
+static void live_split_of_a_tag_is_opened_at_it(void **state)
+{
+    (void)state;
+    rt_kit k;
+    pml_error err = PML_ERROR_INIT;
+    pml_scan *scan;
+    pml_plan *plan, *again;
+    pml_text bytes;
+    rt_kit_create(&k, NULL, "", "");
+    rt_kit_start(&k, NULL, manual);
+    for (int i = 1; i <= 2; i++)
+        (void)cycle(&k, i, "a");
+    make_tag(&k, 1, "one");
+    make_tag(&k, 2, "two");
+    remove_snapshot(&k, 1);
+    rt_kit_write(&k, 5, "a");
+    must_ok(pml_scan_new(&scan, k.table, &err), &err);
+    must_ok(pml_scan_set_realtime(scan, k.ctx, &err), &err);
+    must_ok(pml_scan_set_tag(scan, "one", &err), &err);
+    must_ok(pml_scan_plan(&plan, scan, &err), &err);
+    assert_int_equal(pml_plan_split_count(plan), 1);
+    must_ok(pml_rt_split_serialize(&bytes, plan, 0, &err), &err);
+    const pml_blob blob = {(const uint8_t *)bytes.ptr, bytes.len};
+    must_ok(pml_scan_set_tag(scan, "two", &err), &err);
+    must_fail_with(PML_E_INVAL, pml_rt_split_deserialize(&again, scan, &blob, 1, &err), &err); /* the ticket is kept */
+    must_ok(pml_scan_set_tag(scan, "one", &err), &err);
+    must_ok(pml_rt_split_deserialize(&again, scan, &blob, 1, &err), &err);
+    assert_int_equal(pml_plan_snapshot_id(again), 1);
+    rt_kit_must_be(&k, again, 0, 15);
+    pml_plan_free(again);
+    pml_text_clear(&bytes);
+    pml_plan_free(plan);
+    pml_scan_free(scan);
+    rt_kit_close(&k);
+}
+
 static void plan_by_tag_without_memory_fails_cleanly(void **state)
 {
     (void)state;
@@ -310,6 +347,7 @@ static void plan_by_tag_without_memory_fails_cleanly(void **state)
         must_ok(pml_scan_set_tag(scan, "one", &err), &err);
         test_env_fail_at(k.t, n);
         int rc = pml_scan_plan(&p, scan, &err);
+        assert_true(rc != PML_OK || !test_env_fail_reached(k.t));
         test_env_fail_at(k.t, 0);
         pml_scan_free(scan);
         pml_plan_free(p);
@@ -334,6 +372,7 @@ int main(void)
         cmocka_unit_test(tag_whose_progress_file_is_missing_is_an_error),
         cmocka_unit_test(plan_by_time_ignores_a_stale_hint),
         cmocka_unit_test(plan_of_a_chosen_snapshot_does_not_move_the_latest_one),
+        cmocka_unit_test(live_split_of_a_tag_is_opened_at_it),
         cmocka_unit_test(plan_by_tag_without_memory_fails_cleanly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

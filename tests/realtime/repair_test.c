@@ -28,7 +28,7 @@ static void start_lost(rt_kit *k, const pml_file_system *fs)
     rt_kit_write(k, 5, "b");
     must_ok(pml_rt_advance(k->ctx, rt_kit_cycle(k, 1), &err), &err);
     (void)rt_kit_append(k, 5, "a"); /* so that files are left when those before are removed */
-    k->foreign_spares = 1;
+    k->foreign_removes = 1;
     (void)rt_kit_foreign(k, PML_COMMIT_OVERWRITE, true, "a");
 }
 

@@ -400,7 +400,7 @@ static void write_list(rt_kit *k, const char *name, const pml_manifest_meta *v, 
 static size_t choose_files(rt_kit *k, pml_manifest_entries *live, pml_arena *arena, const pml_snapshot *s, const char *partition)
 {
     pml_error err = PML_ERROR_INIT;
-    size_t n = 0, spared = 0;
+    size_t n = 0;
     must_ok(pml_table__live_files(live, arena, k->table, s, NULL, &err), &err);
     for (size_t i = 0; i < live->n; i++) {
         const pml_pb_key key = {live->v[i].partition, live->v[i].bucket};
@@ -408,7 +408,7 @@ static size_t choose_files(rt_kit *k, pml_manifest_entries *live, pml_arena *are
         must_ok(pml_pb_texts__of_key(&texts, arena, k->table->schema, &k->table->options, &key, &err), &err);
         if (partition != NULL && strcmp(texts.partition[0], partition) != 0)
             continue;
-        if (spared++ < k->foreign_spares)
+        if (k->foreign_removes > 0 && n == k->foreign_removes)
             continue;
         live->v[n] = live->v[i];
         live->v[n++].kind = PML_ENTRY_DELETE;
@@ -457,7 +457,7 @@ int64_t rt_kit_foreign(rt_kit *k, pml_commit_kind kind, bool remove, const char 
     if (n > 0)
         must_ok(pml_commit_files__write_manifest(delta, &arena, &f, live.v, n, &err), &err);
     for (int i = 0; i < 2; i++)
-        (void)snprintf(names[i], sizeof names[i], "manifest-list-foreign-%lld-%d", (long long)id + 1, i);
+        (void)snprintf(names[i], sizeof names[i], "manifest-list-%s-%d", f.uuid, i);
     write_list(k, names[0], base.v, base.n);
     write_list(k, names[1], delta, n > 0 ? 1 : 0);
     s.id = id + 1;
@@ -467,7 +467,8 @@ int64_t rt_kit_foreign(rt_kit *k, pml_commit_kind kind, bool remove, const char 
     s.commit_user = "somebody";
     s.commit_identifier = INT64_MAX;
     s.commit_kind = kind;
-    s.time_ms++;
+    s.operation = k->foreign_operation;
+    s.time_ms = pml_env__wall_ms(k->t->env) > s.time_ms ? pml_env__wall_ms(k->t->env) : s.time_ms + 1;
     s.delta_record_count = rows;
     s.total_record_count += rows;
     s.n_properties = 0;

@@ -35,7 +35,8 @@ typedef struct rt_kit {
     bool external; /* batches get an offset column */
     int64_t next_offset, offset_step; /* of it */
     const char *foreign_progress; /* text of the progress file of rt_kit_foreign; NULL: it has none */
-    size_t foreign_spares; /* files that a removing rt_kit_foreign leaves */
+    const char *foreign_operation; /* of its snapshots; NULL: they say none */
+    size_t foreign_removes;        /* at most so many files; 0: all of the partition */
     uint8_t seen[RT_KIT_ROWS_MAX];
 } rt_kit;
 

@@ -127,8 +127,11 @@ static void publish(foreign *f, pml_commit_kind kind, const char *operation, boo
                       .base_manifest_list_size = {true, files.base_list_size}, .delta_manifest_list = files.delta_list,
                       .delta_manifest_list_size = {true, files.delta_list_size}, .commit_user = "somebody",
                       .commit_identifier = INT64_MAX, .commit_kind = kind, .time_ms = pml_env__wall_ms(env),
+                      .watermark = latest == NULL ? (pml_optional_int64){0} : latest->watermark,
                       .total_record_count = f->rows + (latest == NULL ? 0 : latest->total_record_count),
                       .delta_record_count = f->rows, .operation = operation};
+    if (latest != NULL && latest->time_ms > s.time_ms) /* times never fall, whose clock ever */
+        s.time_ms = latest->time_ms;
     if (keep_property && latest != NULL) {
         s.n_properties = latest->n_properties;
         s.properties = latest->properties;
@@ -467,7 +470,7 @@ void model_other_writer(rt_model *m)
         if (s != NULL) {
             s->has_property = true;
             memcpy(s->marks, marks, sizeof s->marks);
-            s->marks[pb] = (model_mark){MARK_KNOWN, first + n, marks[pb].state == MARK_KNOWN ? marks[pb].lineage : ++m->nonce, true, 0};
+            s->marks[pb] = (model_mark){MARK_KNOWN, first + n, marks[pb].state == MARK_KNOWN ? marks[pb].lineage : ++m->nonce, BY_OTHER, 0};
             for (int64_t i = 0; i < n; i++)
                 ids_add(&s->disk[pb], ids[i]);
         }

@@ -232,6 +232,39 @@ static void tag_that_is_damaged_is_named(void **state)
     close_world(&w);
 }
 
+/* 97: whatever the file holds, it is read or refused. */
+static void tag_cut_or_changed_never_crashes(void **state)
+{
+    (void)state;
+    world w;
+    char path[400];
+    size_t len;
+    pml_error err = PML_ERROR_INIT;
+    open_world(&w, "");
+    put_snapshot(&w, "tag/tag-t", 1, 5, 10);
+    (void)snprintf(path, sizeof path, "%s/tag/tag-t", w.k.table->path);
+    uint8_t *text = test_read_file(path, &len);
+    (void)test_seed();
+    for (int i = 0; i < 300; i++) {
+        FILE *f = fopen(path, "wb");
+        uint8_t *copy = malloc(len);
+        assert_true(f != NULL && copy != NULL);
+        memcpy(copy, text, len);
+        for (uint64_t n = test_random(w.t) % 4; n > 0 && i % 2 == 0; n--)
+            copy[test_random(w.t) % len] = (uint8_t)test_random(w.t);
+        size_t keep = i % 2 == 0 ? len : test_random(w.t) % len;
+        assert_int_equal(fwrite(copy, 1, keep, f), keep);
+        (void)fclose(f);
+        free(copy);
+        int64_t id = by_tag(&w, "t", &err);
+        assert_true(id > 0 || id == PML_E_CORRUPT || id == PML_E_UNSUPPORTED || id == PML_E_SNAPSHOT_GONE || id == PML_E_NOT_FOUND ||
+                    id == PML_E_LIMIT);
+        assert_true(id > 0 || err.message[0] != '\0');
+    }
+    free(text);
+    close_world(&w);
+}
+
 static void tag_of_a_branch_is_its_own(void **state)
 {
     (void)state;
@@ -540,6 +573,7 @@ int main(void)
         cmocka_unit_test(tag_that_is_missing_is_answered_with_those_there_are),
         cmocka_unit_test(tag_name_that_leads_elsewhere_is_refused),
         cmocka_unit_test(tag_that_is_damaged_is_named),
+        cmocka_unit_test(tag_cut_or_changed_never_crashes),
         cmocka_unit_test(tag_of_a_branch_is_its_own),
         cmocka_unit_test(time_between_two_snapshots_is_the_older_one),
         cmocka_unit_test(time_that_several_snapshots_share_is_any_of_them_as_in_java),
