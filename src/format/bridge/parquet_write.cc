@@ -309,7 +309,7 @@ int parquet_create(pml_bridge_writer **out, const pml_bridge_output *output, con
     *out = nullptr;
     std::unique_ptr<pml_bridge_writer> made;
     try {
-        auto pool = Pool::make(memory);
+        auto pool = Pool::make_for_writer(memory);
         auto file = std::make_shared<Output>(output);
         made.reset(new pml_bridge_writer{});
         made->w.pool = std::move(pool);
