@@ -35,6 +35,7 @@ static const binding bindings[] = {
     {"parquet.page.size", BIND_INT64, AT(parquet_page_size), 1},
     {"read.batch-size", BIND_INT64, AT(read_batch_rows), 1},
     {"parquet.enable.dictionary", BIND_BOOL, AT(parquet_dictionary), 0},
+    {"parquet.enable.delta", BIND_BOOL, AT(parquet_delta), 0},
     {"data-file.prefix", BIND_STRING, AT(data_file_prefix), 0},
     {"data-file.path-directory", BIND_STRING, AT(data_path_directory), 0},
     {"file.suffix.include.compression", BIND_BOOL, AT(suffix_include_compression), 0},

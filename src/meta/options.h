@@ -17,7 +17,7 @@ typedef struct pml_table_options {
     const char *file_format, *file_compression;
     int32_t zstd_level;
     int64_t target_file_size, target_file_rows, file_block_size, parquet_page_size, read_batch_rows;
-    bool parquet_dictionary;
+    bool parquet_dictionary, parquet_delta;
     const char *data_file_prefix, *data_path_directory; /* directory NULL: none */
     bool suffix_include_compression;
     const char *manifest_compression; /* Avro codec name */

@@ -62,6 +62,7 @@ const pml_option_rule pml_option_rules[] = {
     WRITING("parquet.block.size", LONG, NULL, NULL),
     WRITING("parquet.page.size", LONG, "1048576", NULL),
     WRITING("parquet.enable.dictionary", BOOL, "true", NULL),
+    WRITING("parquet.enable.delta", BOOL, "true", NULL), /* ours; Java does not look at it */
     IGNORED("parquet.*", STRING, NULL, "shapes what Java writes; every reader takes either"),
     IGNORED("orc.*", STRING, NULL, "no ORC files"),
     IGNORED("avro.*", STRING, NULL, "no Avro data files"),

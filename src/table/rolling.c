@@ -142,6 +142,7 @@ static int file_open(pml_rolling *r, const struct ArrowArray *batches, size_t n_
     pml_format_write_options options = {.compression = o->file_compression,
                                         .zstd_level = o->zstd_level,
                                         .dictionary = o->parquet_dictionary,
+                                        .delta = o->parquet_delta,
                                         .block_bytes = o->file_block_size,
                                         .page_bytes = o->parquet_page_size};
     r->name = pml_path__data_file_name(r->env, o, r->uuid, r->counter++);
