@@ -51,6 +51,7 @@ static const binding bindings[] = {
     {"commit.timeout", BIND_INT64, AT(commit_timeout_ms), 0},
     {"commit.min-retry-wait", BIND_INT64, AT(commit_min_wait_ms), 0},
     {"commit.max-retry-wait", BIND_INT64, AT(commit_max_wait_ms), 0},
+    {"commit.durability", BIND_INDEX, AT(commit_durability), 0},
     {"commit.force-create-snapshot", BIND_BOOL, AT(commit_force_create), 0},
     {"snapshot.ignore-empty-commit", BIND_BOOL, AT(ignore_empty_commit), 0},
     {"dynamic-partition-overwrite", BIND_BOOL, AT(dynamic_partition_overwrite), 0},

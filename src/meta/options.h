@@ -30,6 +30,7 @@ typedef struct pml_table_options {
     bool partition_legacy_name;
     int32_t commit_max_retries;
     int64_t commit_timeout_ms, commit_min_wait_ms, commit_max_wait_ms; /* timeout -1: none */
+    enum { PML_DURABILITY_FILES = 0, PML_DURABILITY_FILE_SYSTEM, PML_DURABILITY_NONE } commit_durability;
     bool commit_force_create, ignore_empty_commit, dynamic_partition_overwrite;
     int64_t split_target_size, split_open_cost;
     const char *branch; /* "main" */

@@ -109,6 +109,7 @@ const pml_option_rule pml_option_rules[] = {
     WRITING("commit.max-retries", INT, "10", NULL),
     WRITING("commit.min-retry-wait", DURATION, "10 ms", NULL),
     WRITING("commit.max-retry-wait", DURATION, "10 s", NULL),
+    WRITING("commit.durability", ENUM, "files", "files|file-system|none"), /* ours: see paimonlive/write.h */
     WRITING("commit.force-create-snapshot", BOOL, "false", NULL),
     WRITING("snapshot.ignore-empty-commit", BOOL, "true", NULL),
     REFUSED_WRITE("commit.strict-mode.last-safe-snapshot", LONG, NULL, "", "commit.strict-mode",

@@ -207,7 +207,8 @@ static int new_progress(const char **property, rt_commit *k, const pml_effective
     if (result.action == PML_PROGRESS_CARRY)
         *property = pml_arena__strdup(base->arena, result.carried);
     if (result.action == PML_PROGRESS_WRITE) {
-        PML_TRY(pml_progress__write_file(&value, &result.next, t->env, t->branch_root, err));
+        PML_TRY(pml_progress__write_file(&value, &result.next, t->env, t->branch_root,
+                                         t->options.commit_durability == PML_DURABILITY_FILES ? 0 : PML_WRITE_NO_SYNC, err));
         k->progress_path = value;
         *property = pml_arena__strdup(base->arena, value);
     }

@@ -226,7 +226,8 @@ static int file_close(pml_rolling *r, pml_error *err)
     int64_t size_bytes;
     if (r->writer == NULL)
         return PML_OK;
-    int rc = pml_format_writer__finish(r->writer, true, &size_bytes, err);
+    bool sync = r->table->options.commit_durability == PML_DURABILITY_FILES;
+    int rc = pml_format_writer__finish(r->writer, sync, &size_bytes, err);
     if (rc == PML_OK) {
         rc = file_describe(r, size_bytes, err);
         if (rc != PML_OK)
