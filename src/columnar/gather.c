@@ -157,12 +157,15 @@ static int gather_offsets(struct ArrowArray *out, const gather *g, const struct 
     return PML_OK;
 }
 
-enum { SHORT_TEXT = 32 };
+enum { TINY_TEXT = 16, SHORT_TEXT = 64 };
 
 /* Copies n bytes of a text; *dst moves on. Short ones in one step of fixed length, where both sides have the room. */
 static inline void text_copy(uint8_t **dst, const uint8_t *dst_end, const uint8_t *src, const uint8_t *src_end, int64_t n)
 {
-    if (n <= SHORT_TEXT && src_end - src >= SHORT_TEXT && dst_end - *dst >= SHORT_TEXT)
+    bool room = src_end - src >= SHORT_TEXT && dst_end - *dst >= SHORT_TEXT;
+    if (room && n <= TINY_TEXT)
+        memcpy(*dst, src, TINY_TEXT);
+    else if (room && n <= SHORT_TEXT)
         memcpy(*dst, src, SHORT_TEXT);
     else
         memcpy(*dst, src, (size_t)n);
@@ -316,4 +319,37 @@ int pml_batch__gather_rows(struct ArrowArray *out, pml_env *env, const pml_field
 {
     const pml_type row = pml_layout__row(fields, n_fields);
     return pml_batch__gather(out, env, &row, batch, rows, n, err);
+}
+
+static int deal_columns(struct ArrowArray *out, const gather *g, const pml_type *row, const struct ArrowArray *batch,
+                        const pml_row_list *lists, size_t n_lists)
+{
+    int rc = PML_OK;
+    for (size_t i = 0; i < n_lists; i++) {
+        PML_TRY(pml_array__init(&out[i], g->env, NULL, 1, (int64_t)row->n_children, g->err));
+        out[i].length = lists[i].n;
+    }
+    for (size_t c = 0; c < row->n_children; c++)
+        for (size_t i = 0; i < n_lists; i++) {
+            selection s = selection_of(lists[i].rows, lists[i].n);
+            s.base += batch->offset;
+            PML_TRY(gather_array(out[i].children[c], g, &row->children[c].type, batch->children[c], s));
+        }
+out:
+    return rc;
+}
+
+int pml_batch__deal(struct ArrowArray *out, pml_env *env, const pml_field *fields, size_t n_fields,
+                    const struct ArrowArray *batch, const pml_row_list *lists, size_t n_lists, pml_error *err)
+{
+    const gather g = {env, err};
+    const pml_type row = pml_layout__row(fields, n_fields);
+    for (size_t i = 0; i < n_lists; i++)
+        out[i] = (struct ArrowArray){0};
+    int rc = deal_columns(out, &g, &row, batch, lists, n_lists);
+    for (size_t i = 0; rc != PML_OK && i < n_lists; i++) {
+        pml_array__release(&out[i]);
+        out[i] = (struct ArrowArray){0};
+    }
+    return rc;
 }
