@@ -13,7 +13,8 @@ typedef struct pml_format_read {
     size_t n_fields;
     const pml_pred *predicate; /* skips parts of the file by their statistics; never exact. NULL: none */
     int64_t batch_rows;
-    bool validate_full;
+    /* Verify the checksums of pages; refuse values that a column's type cannot have (PML_VALIDATE_FULL is both). */
+    bool checksums, check_values;
     /* What the metadata says of the file; PML_E_CORRUPT when it is another. 0: unknown. */
     int64_t expect_rows, expect_bytes;
 } pml_format_read;

@@ -16,6 +16,7 @@ typedef struct parquet_reader {
     struct ArrowSchema file_schema; /* what the stream gives, in wanted order */
     struct ArrowSchema out_schema;  /* the canonical form of the wanted fields */
     bool as_is;                     /* the two agree */
+    bool check_values;
     int64_t rows_left, batch_rows;  /* without a stream: rows to make up */
     pml_arena arena;
     const char *path;
@@ -218,6 +219,18 @@ static int make_up(parquet_reader *r, struct ArrowArray *out, pml_error *err)
     return rc;
 }
 
+/* On failure the stream releases the batch. */
+static int check_batch(const parquet_reader *r, const struct ArrowArray *batch, pml_error *err)
+{
+    pml_error why = PML_ERROR_INIT;
+    if (pml_batch__check(batch, r->fields, r->n_fields, PML_CHECK_FULL, &why) == PML_OK)
+        return PML_OK;
+    return pml_error__at(err, PML_E_CORRUPT, PML_PLACE_DATA_FILE, r->path,
+                         "%s is damaged, or its writer broke the rules: %s (counted from the start of a batch; read.validate = basic "
+                         "takes the values as they are)",
+                         r->path, why.message);
+}
+
 static int reader_next(void *owner, struct ArrowArray *out, pml_error *err)
 {
     parquet_reader *r = owner;
@@ -230,9 +243,11 @@ static int reader_next(void *owner, struct ArrowArray *out, pml_error *err)
         return PML_OK;
     if (r->as_is) {
         *out = batch;
-        return PML_OK;
+    } else {
+        const pml_bridge_memory memory = pml_bridge__read_memory(r->env);
+        PML_RETURN_IF(r->bridge->cast(out, &batch, &r->file_schema, &r->out_schema, &memory, err));
     }
-    return r->bridge->cast(out, &batch, &r->file_schema, &r->out_schema, NULL, err);
+    return r->check_values ? check_batch(r, out, err) : PML_OK;
 }
 
 /* ---- opening ---- */
@@ -332,9 +347,11 @@ int pml_parquet__open(struct ArrowArrayStream *out, pml_env *env, const char *pa
         goto out;
     }
     const pml_bridge_input input = {in, path, pml_input__size(in), input_read_at, input_close};
-    const pml_bridge_read_options options = {
-        r->batch_rows, q->validate_full ? PML_BRIDGE_VALIDATE_FULL : PML_BRIDGE_VALIDATE_BASIC, 0};
-    PML_TRY(r->bridge->parquet_open(&r->file, &input, NULL, &options, err)); /* owns the input on any return */
+    /* Values are checked here, by the types of the table: what the bridge would do of it costs more and knows less. */
+    const pml_bridge_read_options options = {r->batch_rows, PML_BRIDGE_VALIDATE_BASIC, q->checksums};
+    r->check_values = q->check_values;
+    const pml_bridge_memory memory = pml_bridge__read_memory(env);
+    PML_TRY(r->bridge->parquet_open(&r->file, &input, &memory, &options, err)); /* owns the input on any return */
     PML_TRY(check_identity(r, in, path, q, err)); /* the reader holds the input until the end */
     PML_TRY(open_stream(r, q, err));
     PML_TRY(pml_type__export(&schema, env, q->fields, q->n_fields, err));

@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-#define PML_BRIDGE_ABI 2u
+#define PML_BRIDGE_ABI 3u
 #define PML_BRIDGE_SYMBOL "pml_bridge_entry"
 
 /* Random access input. read_at returns exactly n bytes or fails. close is called once when the bridge lets go. */
@@ -37,11 +37,16 @@ typedef struct pml_bridge_output {
 
 /* charge is called with every change of Arrow's memory and must not fail. May be NULL. Exported arrays charge (back) until
    they are released, which may be long after the reader and the stream are gone: drop, when not NULL, is called once when
-   nothing is left that could charge. A call that fails before it could take the memory over has called it, too. */
+   nothing is left that could charge. A call that fails before it could take the memory over has called it, too.
+
+   bytes_max bounds what a file can make a reader ask for, whatever its footer and pages claim: a call that would hold more than
+   that beyond what was held when it began fails with PML_E_LIMIT. 0: no bound. It is not for writers: the limit of what they are
+   given is the caller's, and Arrow's dictionary encoder cannot stand a refusal. */
 typedef struct pml_bridge_memory {
     void *ctx;
     void (*charge)(void *ctx, int64_t delta_bytes);
     void (*drop)(void *ctx);
+    int64_t bytes_max;
 } pml_bridge_memory;
 
 typedef struct pml_bridge_reader pml_bridge_reader;
@@ -52,8 +57,8 @@ enum { PML_BRIDGE_VALIDATE_NONE = 0, PML_BRIDGE_VALIDATE_BASIC = 1, PML_BRIDGE_V
 
 typedef struct pml_bridge_read_options {
     int64_t batch_rows;
-    uint32_t validate; /* PML_BRIDGE_VALIDATE_* */
-    uint32_t reserved;
+    uint32_t validate;  /* PML_BRIDGE_VALIDATE_* */
+    uint32_t checksums; /* 1: those of pages are verified at a lower level than FULL, too */
 } pml_bridge_read_options;
 
 /* Statistics of one leaf column in one row group, as the footer has them. Physical values: */

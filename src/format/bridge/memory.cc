@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <limits>
+
 #include "format/bridge/blocks.h"
 #include "format/bridge/border.h"
 
@@ -8,10 +10,12 @@ namespace pml_bridge_ns {
 constexpr int64_t allocation_bytes_max = int64_t{8} << 30;
 
 Pool::Pool(const pml_bridge_memory *memory, std::unique_ptr<arrow::MemoryPool> own)
-    : own_(std::move(own)), base_(own_ == nullptr ? arrow::default_memory_pool() : own_.get()), memory_{nullptr, nullptr, nullptr}
+    : own_(std::move(own)), base_(own_ == nullptr ? arrow::default_memory_pool() : own_.get()),
+      memory_{nullptr, nullptr, nullptr, 0}
 {
     if (memory != nullptr)
         memory_ = *memory;
+    begin_call();
 }
 
 Pool::~Pool()
@@ -44,6 +48,24 @@ std::shared_ptr<Pool> Pool::make_over(const pml_bridge_memory *memory, bool bloc
     return std::shared_ptr<Pool>(pool, [](Pool *p) { p->unhold(); });
 }
 
+void Pool::begin_call()
+{
+    int64_t ceiling;
+    if (memory_.bytes_max <= 0 || __builtin_add_overflow(bytes_.load(), memory_.bytes_max, &ceiling))
+        ceiling = std::numeric_limits<int64_t>::max();
+    ceiling_.store(ceiling);
+}
+
+/* Of an allocation that grows the pool by size bytes. */
+arrow::Status Pool::refused(int64_t size) const
+{
+    int64_t after;
+    if (!__builtin_add_overflow(bytes_.load(std::memory_order_relaxed), size, &after) && after <= ceiling_.load())
+        return arrow::Status::OK();
+    return arrow::Status::CapacityError("more than ", memory_.bytes_max, " bytes are needed at once: read fewer rows at a time "
+                                        "(read.batch-size), unless the file is damaged");
+}
+
 void Pool::charge(int64_t delta)
 {
     bytes_.fetch_add(delta, std::memory_order_relaxed);
@@ -61,6 +83,7 @@ arrow::Status Pool::Allocate(int64_t size, int64_t alignment, uint8_t **out)
 {
     if (size > allocation_bytes_max)
         return arrow::Status::OutOfMemory("an allocation of ", size, " bytes was refused");
+    ARROW_RETURN_NOT_OK(refused(size));
     ARROW_RETURN_NOT_OK(base_->Allocate(size, alignment, out));
     holds_.fetch_add(1, std::memory_order_relaxed);
     count_.fetch_add(1, std::memory_order_relaxed);
@@ -73,6 +96,8 @@ arrow::Status Pool::Reallocate(int64_t old_size, int64_t new_size, int64_t align
 {
     if (new_size > allocation_bytes_max)
         return arrow::Status::OutOfMemory("an allocation of ", new_size, " bytes was refused");
+    if (new_size > old_size)
+        ARROW_RETURN_NOT_OK(refused(new_size - old_size));
     ARROW_RETURN_NOT_OK(base_->Reallocate(old_size, new_size, alignment, ptr));
     count_.fetch_add(1, std::memory_order_relaxed);
     if (new_size > old_size)

@@ -155,6 +155,7 @@ arrow::Result<std::shared_ptr<arrow::RecordBatch>> ParquetSource::next_native()
 
 arrow::Result<std::shared_ptr<arrow::RecordBatch>> ParquetSource::next()
 {
+    shared_->pool->begin_call();
     ARROW_ASSIGN_OR_RAISE(auto batch, next_native());
     if (batch == nullptr)
         return batch;
@@ -169,6 +170,8 @@ arrow::Result<std::shared_ptr<arrow::RecordBatch>> ParquetSource::next()
             return arrow::Status::Invalid("column ", canonical_->field(static_cast<int>(i))->name(), " has ",
                                           columns[i]->length(), " rows in a batch of ", batch->num_rows());
         if (!type_same_layout(*columns[i]->type(), *to)) {
+            /* A cast believes indices and offsets, and an ARROW:schema key of the footer decides what is cast. */
+            ARROW_RETURN_NOT_OK(columns[i]->ValidateFull());
             ARROW_ASSIGN_OR_RAISE(columns[i], array_cast(columns[i], to, shared_->pool.get()));
         }
     }
@@ -202,6 +205,7 @@ int parquet_stream(struct ArrowArrayStream *out, pml_bridge_reader *reader, cons
         if (rc != PML_OK)
             return rc;
         r->input->forget_error();
+        r->pool->begin_call();
         auto source = std::make_unique<ParquetSource>(reader->shared);
         arrow::Status status = source->open(groups, n_groups, columns, n_columns);
         if (!status.ok())
