@@ -34,6 +34,7 @@ BARS = [
     rate("live writes of 1,000 rows", None, ours("live", 2 * MILLION)),
     ratio("live writes to one copy by Arrow", None, ours("live", 2 * MILLION), peer("plain-arrow", "live", 2 * MILLION)),
     *[freshness(rows, mode) for rows in (0, ROWS, MILLION) for mode in ("keys", "full")],
-    ratio("freshness to Arrow's filter", None, ours("freshness", 0), peer("plain-arrow", "freshness"), "fresh_ms_p50"),
-    ratio("freshness to commit and read of pypaimon", None, ours("freshness", 0), peer("pypaimon", "freshness"), "fresh_ms_p50"),
+    ratio("freshness to Arrow's filter", None, ours("freshness", 0), peer("plain-arrow", "freshness", ROWS), "fresh_ms_p50"),
+    ratio("freshness to commit and read of pypaimon", None, ours("freshness", 0), peer("pypaimon", "freshness", ROWS),
+          "fresh_ms_p50"),
 ]
