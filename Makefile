@@ -87,7 +87,7 @@ clean:
 help:
 	@echo "make              build the library and the command (build/pml)"
 	@echo "make demo         real rows queried before they are committed; a crash; nothing lost"
-	@echo "make bench        ratios against plain Arrow and pypaimon (BENCH_FLAGS=--rows=...)"
+	@echo "make bench        every bar of speed and what was measured (BENCH_FLAGS=--only=append, --small, --list)"
 	@echo "make check        everything a change must pass: build with ASan, UBSan and LSan; all tests; style"
 	@echo "make check-tsan   the tests of several threads with TSan"
 	@echo "make check-java   Java Paimon reads what we write and the other way round (needs a JDK and Maven)"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rows.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,39 +24,38 @@ static uint64_t mix(int64_t row, int column)
     return z ^ (z >> 31);
 }
 
-static void release(struct ArrowArray *a)
+/* A batch lies in one block: arrays, then buffers. The block goes with the last of its arrays, since a consumer may take the
+   columns out one by one. */
+typedef struct block {
+    atomic_int arrays;
+    struct ArrowArray columns[ROWS_COLUMNS], *children[ROWS_COLUMNS];
+    const void *buffers[ROWS_COLUMNS + 1][COLUMN_BUFFERS_MAX];
+    _Alignas(64) uint8_t bytes[];
+} block;
+
+static void block_drop(block *k, int arrays)
 {
-    for (int64_t i = 0; i < a->n_children; i++) {
-        if (a->children[i]->release != NULL)
-            a->children[i]->release(a->children[i]);
-        free(a->children[i]);
-    }
-    free(a->children);
-    for (int64_t i = 0; i < a->n_buffers; i++)
-        free((void *)a->buffers[i]);
-    free(a->buffers);
-    a->release = NULL;
+    if (atomic_fetch_sub(&k->arrays, arrays) == arrays)
+        free(k);
 }
 
-/* Buffers of the given sizes, zeroed. */
-static struct ArrowArray *column_new(int64_t n, const size_t *sizes, int64_t n_buffers)
+static void release_column(struct ArrowArray *a)
 {
-    struct ArrowArray *a = calloc(1, sizeof *a);
-    const void **buffers = calloc(COLUMN_BUFFERS_MAX, sizeof *buffers);
-    bool ok = a != NULL && buffers != NULL;
-    for (int64_t i = 0; ok && i < n_buffers; i++) {
-        buffers[i] = calloc(1, sizes[i]);
-        ok = buffers[i] != NULL;
+    block *k = a->private_data;
+    a->release = NULL;
+    block_drop(k, 1);
+}
+
+static void release(struct ArrowArray *a)
+{
+    block *k = a->private_data;
+    int arrays = 1;
+    for (int i = 0; i < ROWS_COLUMNS; i++) {
+        arrays += k->columns[i].release != NULL;
+        k->columns[i].release = NULL;
     }
-    if (ok) {
-        *a = (struct ArrowArray){.length = n, .n_buffers = n_buffers, .buffers = buffers, .release = release};
-        return a;
-    }
-    for (int64_t i = 0; buffers != NULL && i < n_buffers; i++)
-        free((void *)buffers[i]);
-    free(buffers);
-    free(a);
-    return NULL;
+    a->release = NULL;
+    block_drop(k, arrays);
 }
 
 static bool null_at(int64_t row, int column)
@@ -68,7 +68,6 @@ static void fill_valid(struct ArrowArray *a, int64_t first, int column, bool nul
 {
     uint8_t *bits = (uint8_t *)a->buffers[0];
     if (!nulls) {
-        free(bits);
         a->buffers[0] = NULL;
         return;
     }
@@ -79,12 +78,9 @@ static void fill_valid(struct ArrowArray *a, int64_t first, int column, bool nul
             bits[i / 8] |= (uint8_t)(1u << (i % 8));
 }
 
-static struct ArrowArray *fixed_column(int64_t first, int64_t n, int column, size_t width, bool nulls)
+static void fill_fixed(struct ArrowArray *a, int64_t first, int column, size_t width, bool nulls)
 {
-    const size_t sizes[] = {(size_t)n / 8 + 1, (size_t)n * width + 8};
-    struct ArrowArray *a = column_new(n, sizes, 2);
-    if (a == NULL)
-        return NULL;
+    int64_t n = a->length;
     uint8_t *to = (uint8_t *)a->buffers[1];
     for (int64_t i = 0; i < n; i++) {
         int64_t row = first + i, time = 1700000000000000 + row * 1000 + (int64_t)(mix(row, column) % 1000);
@@ -97,29 +93,20 @@ static struct ArrowArray *fixed_column(int64_t first, int64_t n, int column, siz
         memcpy(to + (size_t)i * width, value, width);
     }
     fill_valid(a, first, column, nulls);
-    return a;
 }
 
-static struct ArrowArray *flag_column(int64_t first, int64_t n, int column)
+static void fill_flags(struct ArrowArray *a, int64_t first, int column)
 {
-    const size_t sizes[] = {(size_t)n / 8 + 1, (size_t)n / 8 + 1};
-    struct ArrowArray *a = column_new(n, sizes, 2);
-    if (a == NULL)
-        return NULL;
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < a->length; i++)
         if (mix(first + i, column) & 1)
             ((uint8_t *)a->buffers[1])[i / 8] |= (uint8_t)(1u << (i % 8));
     fill_valid(a, first, column, false);
-    return a;
 }
 
 /* s8: 10,000 values; s16: random; s32: a shared frame around random digits. */
-static struct ArrowArray *text_column(int64_t first, int64_t n, int column, int32_t width)
+static void fill_texts(struct ArrowArray *a, int64_t first, int column, int32_t width)
 {
-    const size_t sizes[] = {(size_t)n / 8 + 1, ((size_t)n + 1) * 4, (size_t)n * (size_t)width + 1};
-    struct ArrowArray *a = column_new(n, sizes, 3);
-    if (a == NULL)
-        return NULL;
+    int64_t n = a->length;
     int32_t *ends = (int32_t *)a->buffers[1];
     char *text = (char *)a->buffers[2], one[40];
     for (int64_t i = 0; i < n; i++) {
@@ -135,31 +122,55 @@ static struct ArrowArray *text_column(int64_t first, int64_t n, int column, int3
         ends[i + 1] = ends[i] + (null ? 0 : width);
     }
     fill_valid(a, first, column, column == 5);
-    return a;
+}
+
+/* Bytes of a value; text columns have offsets, too. */
+static const struct {
+    size_t width;
+    bool text;
+} shapes[ROWS_COLUMNS] = {{8, false}, {4, false}, {8, false}, {8, true}, {16, true}, {32, true}, {8, false}, {0, false}};
+
+static size_t padded(size_t n)
+{
+    return (n + 63) / 64 * 64;
+}
+
+/* Buffer sizes of a column: bits of what is not null, offsets or values, text. */
+static void column_sizes(size_t sizes[COLUMN_BUFFERS_MAX], int column, size_t n)
+{
+    size_t width = shapes[column].width, bits = padded(n / 8 + 1);
+    sizes[0] = bits;
+    sizes[1] = shapes[column].text ? padded((n + 1) * 4) : width == 0 ? bits : padded(n * width);
+    sizes[2] = shapes[column].text ? padded(n * width + 1) : 0;
 }
 
 int rows_make(struct ArrowArray *out, int64_t first, int64_t n)
 {
-    const void **buffers = calloc(1, sizeof *buffers);
-    struct ArrowArray **children = calloc(ROWS_COLUMNS, sizeof *children);
-    *out =
-        (struct ArrowArray){.length = n, .n_buffers = 1, .buffers = buffers, .children = children, .release = release};
-    if (buffers == NULL || children == NULL) {
-        out->n_buffers = 0;
-        release(out);
+    size_t sizes[COLUMN_BUFFERS_MAX], bytes = 0, at = 0;
+    for (int c = 0; c < ROWS_COLUMNS; c++) {
+        column_sizes(sizes, c, (size_t)n);
+        bytes += sizes[0] + sizes[1] + sizes[2];
+    }
+    block *k = aligned_alloc(_Alignof(block), padded(sizeof *k + bytes));
+    if (k == NULL)
         return -1;
+    memset(k, 0, sizeof *k + bytes);
+    atomic_init(&k->arrays, ROWS_COLUMNS + 1);
+    for (int c = 0; c < ROWS_COLUMNS; c++) {
+        struct ArrowArray *a = k->children[c] = &k->columns[c];
+        column_sizes(sizes, c, (size_t)n);
+        for (int i = 0; i < COLUMN_BUFFERS_MAX; at += sizes[i++])
+            k->buffers[c][i] = sizes[i] == 0 ? NULL : k->bytes + at;
+        *a = (struct ArrowArray){.length = n, .n_buffers = shapes[c].text ? 3 : 2, .buffers = k->buffers[c],
+                                 .release = release_column, .private_data = k};
+        if (shapes[c].text)
+            fill_texts(a, first, c, (int32_t)shapes[c].width);
+        else if (shapes[c].width == 0)
+            fill_flags(a, first, c);
+        else
+            fill_fixed(a, first, c, shapes[c].width, c == 2);
     }
-    for (int i = 0; i < ROWS_COLUMNS; i++) {
-        children[i] = i == 7   ? flag_column(first, n, i)
-                      : i == 3 ? text_column(first, n, i, 8)
-                      : i == 4 ? text_column(first, n, i, 16)
-                      : i == 5 ? text_column(first, n, i, 32)
-                               : fixed_column(first, n, i, i == 1 ? 4 : 8, i == 2);
-        if (children[i] == NULL) {
-            release(out);
-            return -1;
-        }
-        out->n_children++;
-    }
+    *out = (struct ArrowArray){.length = n, .n_buffers = 1, .n_children = ROWS_COLUMNS, .buffers = k->buffers[ROWS_COLUMNS],
+                               .children = k->children, .release = release, .private_data = k};
     return 0;
 }

@@ -11,6 +11,17 @@
  *
  * Idempotence: user and identifier name a commit. Committing the same (user, identifier) again with PML_COMMIT_CHECK, after a
  * crash or an unknown outcome, makes nothing twice. Identifiers of one user must increase.
+ *
+ * Durability, by the table option commit.durability:
+ *   files        (default) each file and each name is synced: data files by prepare, the rest by commit. What a call acknowledged
+ *                survives a power cut.
+ *   file-system  nothing is synced but, once in a commit and before its snapshot gets its name, the whole file system (syncfs), and the
+ *                name afterwards. A commit that was acknowledged survives a power cut; what was only prepared need not: write it
+ *                again. For writers and commits on one machine and one file system, which should not be busy with other writers: the
+ *                commit waits for their data, too.
+ *   none         nothing is synced. The end of the process loses nothing, but a power cut or a crash of the system may take the last
+ *                commits, or leave snapshots whose files are missing or torn: remove those, or make the table again from its source.
+ *
  * A writer and a commit belong to one thread at a time; any number of processes may commit to one table.
  */
 #ifndef PAIMONLIVE_WRITE_H

@@ -40,6 +40,15 @@ int pml_batch__gather(struct ArrowArray *out, pml_env *env, const pml_type *type
 int pml_batch__gather_rows(struct ArrowArray *out, pml_env *env, const pml_field *fields, size_t n_fields,
                            const struct ArrowArray *batch, const int64_t *rows, int64_t n, pml_error *err);
 
+typedef struct pml_row_list {
+    const int64_t *rows;
+    int64_t n;
+} pml_row_list;
+/* The same for n_lists lists of rows, out[i] for lists[i], column by column: a column is in the caches for all lists but the first.
+   On failure all are released. */
+int pml_batch__deal(struct ArrowArray *out, pml_env *env, const pml_field *fields, size_t n_fields,
+                    const struct ArrowArray *batch, const pml_row_list *lists, size_t n_lists, pml_error *err);
+
 /* The rows of n struct arrays of fields one after the other, copied into one array; offsets of the inputs are honoured.
    PML_E_LIMIT: more text or elements than 32-bit offsets reach. */
 int pml_batch__concat(struct ArrowArray *out, pml_env *env, const pml_field *fields, size_t n_fields,

@@ -12,7 +12,7 @@
 
 enum {
     MAP_BITS_LOG = 20, /* 128 KiB: stays in the second-level cache */
-    ROWS_MIN = 32768,  /* fewer values do not tell a large dictionary from one that overflows */
+    VALUES_MIN = 24576, /* fewer do not tell a large dictionary from one that overflows */
     ROWS_MAX = 65536   /* more cost more than they tell: 2,000 collisions by now */
 };
 
@@ -45,9 +45,9 @@ typedef struct column_count {
     int64_t values, fresh, bytes;
 } column_count;
 
-static column_count count_column(uint8_t *map, const pml_type *t, const struct ArrowArray *a, int64_t row, int64_t rows)
+static void count_values(column_count *c, uint8_t *map, const pml_type *t, const struct ArrowArray *a, int64_t row,
+                         int64_t rows)
 {
-    column_count c = {0};
     size_t width = pml_layout__width(t);
     for (int64_t i = row; i < row + rows; i++) {
         uint64_t word = 0;
@@ -55,22 +55,34 @@ static column_count count_column(uint8_t *map, const pml_type *t, const struct A
             continue;
         if (width == 0) {
             pml_bytes v = pml_text_at(a, i);
-            c.fresh += map_add(map, hash_text(v));
-            c.bytes += (int64_t)v.len + 4; /* a length goes before it */
+            c->fresh += map_add(map, hash_text(v));
+            c->bytes += (int64_t)v.len + 4; /* a length goes before it */
         } else {
             memcpy(&word, (const uint8_t *)a->buffers[1] + (a->offset + i) * (int64_t)width, width);
             word *= odd;
-            c.fresh += map_add(map, (word ^ word >> 32) * odd);
-            c.bytes += (int64_t)width;
+            c->fresh += map_add(map, (word ^ word >> 32) * odd);
+            c->bytes += (int64_t)width;
         }
-        c.values++;
+        c->values++;
+    }
+}
+
+static column_count count_column(uint8_t *map, const pml_type *t, const struct ArrowArray *batches, size_t n_batches,
+                                 size_t column)
+{
+    column_count c = {0};
+    int64_t left = ROWS_MAX;
+    for (size_t i = 0; i < n_batches && left > 0; i++) {
+        int64_t rows = batches[i].length < left ? batches[i].length : left;
+        count_values(&c, map, t, batches[i].children[column], batches[i].offset, rows);
+        left -= rows;
     }
     return c;
 }
 
 static bool outgrows_dictionary(const column_count *c, int64_t dictionary_bytes)
 {
-    if (c->values < ROWS_MIN)
+    if (c->values < VALUES_MIN)
         return false;
     int64_t width = c->bytes / c->values, limit = dictionary_bytes / width, repeated = c->values - c->fresh;
     if (c->fresh > limit)
@@ -88,11 +100,13 @@ static bool has_dictionary(const pml_type *t)
 }
 
 int pml_distinct__outgrows(uint8_t *outgrows, pml_env *env, const pml_field *fields, size_t n,
-                           const struct ArrowArray *batch, int64_t dictionary_bytes, pml_error *err)
+                           const struct ArrowArray *batches, size_t n_batches, int64_t dictionary_bytes, pml_error *err)
 {
+    int64_t rows = 0;
     memset(outgrows, 0, n);
-    int64_t rows = batch->length < ROWS_MAX ? batch->length : ROWS_MAX;
-    if (rows < ROWS_MIN)
+    for (size_t i = 0; i < n_batches; i++)
+        rows += batches[i].length;
+    if (rows < VALUES_MIN)
         return PML_OK;
     size_t map_bytes = (size_t)1 << (MAP_BITS_LOG - 3);
     uint8_t *map = pml_env__alloc(env, map_bytes);
@@ -102,7 +116,7 @@ int pml_distinct__outgrows(uint8_t *outgrows, pml_env *env, const pml_field *fie
         if (!has_dictionary(&fields[i].type))
             continue;
         memset(map, 0, map_bytes);
-        column_count c = count_column(map, &fields[i].type, batch->children[i], batch->offset, rows);
+        column_count c = count_column(map, &fields[i].type, batches, n_batches, i);
         outgrows[i] = outgrows_dictionary(&c, dictionary_bytes);
     }
     pml_env__free(env, map);

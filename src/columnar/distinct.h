@@ -6,10 +6,10 @@
 #include "columnar/batch.h"
 
 /*
- * outgrows[i]: the values of column i differ so much in these rows that a dictionary of dictionary_bytes must overflow soon: all
- * work on it would be for nothing. false when the batch has too few rows to tell, and for nested columns.
+ * outgrows[i]: the values of column i differ so much in the rows of these n_batches that a dictionary of dictionary_bytes must overflow soon: all
+ * work on it would be for nothing. false when there are too few rows to tell, and for nested columns.
  */
 int pml_distinct__outgrows(uint8_t *outgrows, pml_env *env, const pml_field *fields, size_t n,
-                           const struct ArrowArray *batch, int64_t dictionary_bytes, pml_error *err);
+                           const struct ArrowArray *batches, size_t n_batches, int64_t dictionary_bytes, pml_error *err);
 
 #endif

@@ -119,25 +119,31 @@ static int gather_bit_values(struct ArrowArray *out, const gather *g, const stru
     return PML_OK;
 }
 
-/* New offsets of the chosen rows; *first is where a run starts in the source. */
-static int gather_offsets(struct ArrowArray *out, const gather *g, const struct ArrowArray *a, selection s,
-                          int64_t *first, int64_t *total)
+typedef struct extent {
+    int64_t first; /* where a run starts in the source */
+    int64_t end;   /* in the source, behind all chosen rows */
+    int64_t total; /* bytes or elements of them */
+} extent;
+
+/* New offsets of the chosen rows. */
+static int gather_offsets(struct ArrowArray *out, const gather *g, const struct ArrowArray *a, selection s, extent *e)
 {
     uint8_t *dst = pml_array__alloc(out, 1, ((size_t)s.n + 1) * 4);
     const uint8_t *src = a->buffers[1];
     int64_t sum = 0, wrong = 0;
     int32_t end = 0;
-    *first = *total = 0;
+    *e = (extent){0};
     if (dst == NULL)
         return pml_error__no_memory(g->err);
     memcpy(dst, &end, sizeof end);
     if (s.n > 0 && s.rows == NULL)
-        *first = pml_load_i32(src, s.start + s.base);
-    wrong |= *first;
+        e->first = pml_load_i32(src, s.start + s.base);
+    wrong |= e->first;
     for (int64_t i = 0; i < s.n; i++) {
         int64_t row = (s.rows == NULL ? s.start + i : s.rows[i]) + s.base;
         int64_t from = pml_load_i32(src, row), to = pml_load_i32(src, row + 1);
         wrong |= from | (to - from);
+        e->end = to > e->end ? to : e->end;
         sum += to - from;
         end = (int32_t)sum;
         memcpy(dst + (i + 1) * 4, &end, sizeof end);
@@ -147,37 +153,52 @@ static int gather_offsets(struct ArrowArray *out, const gather *g, const struct 
     if (sum > INT32_MAX)
         return pml_error__set(g->err, PML_E_LIMIT, "%lld rows hold %lld bytes or elements, more than one array can",
                               (long long)s.n, (long long)sum);
-    *total = sum;
+    e->total = sum;
     return PML_OK;
+}
+
+enum { TINY_TEXT = 16, SHORT_TEXT = 64 };
+
+/* Copies n bytes of a text; *dst moves on. Short ones in one step of fixed length, where both sides have the room. */
+static inline void text_copy(uint8_t **dst, const uint8_t *dst_end, const uint8_t *src, const uint8_t *src_end, int64_t n)
+{
+    bool room = src_end - src >= SHORT_TEXT && dst_end - *dst >= SHORT_TEXT;
+    if (room && n <= TINY_TEXT)
+        memcpy(*dst, src, TINY_TEXT);
+    else if (room && n <= SHORT_TEXT)
+        memcpy(*dst, src, SHORT_TEXT);
+    else
+        memcpy(*dst, src, (size_t)n);
+    *dst += n;
 }
 
 static int gather_text(struct ArrowArray *out, const gather *g, const struct ArrowArray *a, selection s)
 {
     int rc = PML_OK;
-    int64_t first, total;
-    PML_TRY(gather_offsets(out, g, a, s, &first, &total));
-    uint8_t *dst = pml_array__alloc(out, 2, (size_t)total);
+    extent e;
+    PML_TRY(gather_offsets(out, g, a, s, &e));
+    uint8_t *dst = pml_array__alloc(out, 2, (size_t)e.total);
     const uint8_t *offsets = a->buffers[1], *src = a->buffers[2];
     if (dst == NULL)
         PML_TRY(pml_error__no_memory(g->err));
-    if (total == 0)
+    if (e.total == 0)
         return PML_OK;
     if (s.rows == NULL) {
-        memcpy(dst, src + first, (size_t)total);
+        memcpy(dst, src + e.first, (size_t)e.total);
         return PML_OK;
     }
+    const uint8_t *dst_end = dst + e.total, *src_end = src + e.end;
     /* [from, to): the piece of the source that is still to be copied. */
     int64_t from = pml_load_i32(offsets, s.rows[0] + s.base), to = from;
     for (int64_t i = 0; i < s.n; i++) {
         int64_t row = s.rows[i] + s.base, start = pml_load_i32(offsets, row);
         if (start != to) {
-            memcpy(dst, src + from, (size_t)(to - from));
-            dst += to - from;
+            text_copy(&dst, dst_end, src + from, src_end, to - from);
             from = start;
         }
         to = pml_load_i32(offsets, row + 1);
     }
-    memcpy(dst, src + from, (size_t)(to - from));
+    text_copy(&dst, dst_end, src + from, src_end, to - from);
 out:
     return rc;
 }
@@ -209,12 +230,12 @@ static int gather_list(struct ArrowArray *out, const gather *g, const pml_type *
                        selection s)
 {
     int rc = PML_OK;
-    int64_t first, total;
+    extent x;
     int64_t *rows = NULL;
-    PML_TRY(gather_offsets(out, g, a, s, &first, &total));
-    selection elements = {.start = first, .n = total};
-    if (s.rows != NULL && total > 0) {
-        rows = pml_env__alloc(g->env, (size_t)total * sizeof *rows);
+    PML_TRY(gather_offsets(out, g, a, s, &x));
+    selection elements = {.start = x.first, .n = x.total};
+    if (s.rows != NULL && x.total > 0) {
+        rows = pml_env__alloc(g->env, (size_t)x.total * sizeof *rows);
         if (rows == NULL)
             PML_TRY(pml_error__no_memory(g->err));
         int64_t at = 0;
@@ -223,7 +244,7 @@ static int gather_list(struct ArrowArray *out, const gather *g, const pml_type *
             for (int64_t e = pml_load_i32(a->buffers[1], row); e < to; e++)
                 rows[at++] = e;
         }
-        elements = selection_of(rows, total);
+        elements = selection_of(rows, x.total);
     }
     PML_TRY(gather_below(out, g, t, a, elements));
 out:
@@ -298,4 +319,37 @@ int pml_batch__gather_rows(struct ArrowArray *out, pml_env *env, const pml_field
 {
     const pml_type row = pml_layout__row(fields, n_fields);
     return pml_batch__gather(out, env, &row, batch, rows, n, err);
+}
+
+static int deal_columns(struct ArrowArray *out, const gather *g, const pml_type *row, const struct ArrowArray *batch,
+                        const pml_row_list *lists, size_t n_lists)
+{
+    int rc = PML_OK;
+    for (size_t i = 0; i < n_lists; i++) {
+        PML_TRY(pml_array__init(&out[i], g->env, NULL, 1, (int64_t)row->n_children, g->err));
+        out[i].length = lists[i].n;
+    }
+    for (size_t c = 0; c < row->n_children; c++)
+        for (size_t i = 0; i < n_lists; i++) {
+            selection s = selection_of(lists[i].rows, lists[i].n);
+            s.base += batch->offset;
+            PML_TRY(gather_array(out[i].children[c], g, &row->children[c].type, batch->children[c], s));
+        }
+out:
+    return rc;
+}
+
+int pml_batch__deal(struct ArrowArray *out, pml_env *env, const pml_field *fields, size_t n_fields,
+                    const struct ArrowArray *batch, const pml_row_list *lists, size_t n_lists, pml_error *err)
+{
+    const gather g = {env, err};
+    const pml_type row = pml_layout__row(fields, n_fields);
+    for (size_t i = 0; i < n_lists; i++)
+        out[i] = (struct ArrowArray){0};
+    int rc = deal_columns(out, &g, &row, batch, lists, n_lists);
+    for (size_t i = 0; rc != PML_OK && i < n_lists; i++) {
+        pml_array__release(&out[i]);
+        out[i] = (struct ArrowArray){0};
+    }
+    return rc;
 }

@@ -69,7 +69,8 @@ int pml_format__create(pml_format_writer **out, pml_env *env, const char *format
                                               .row_group_bytes = o->block_bytes,
                                               .page_bytes = o->page_bytes,
                                               .write_batch_rows = WRITE_BATCH_ROWS,
-                                              .plain = o->plain};
+                                              .plain = o->plain,
+                                              .delta = o->delta};
     const pml_bridge_memory memory = pml_bridge__write_memory(env);
     PML_TRY(w->bridge->parquet_create(&w->parquet, &output, &memory, &schema, &options, err));
     *out = w;

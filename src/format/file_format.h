@@ -29,7 +29,7 @@ enum { PML_FORMAT_DICTIONARY_BYTES = 1024 * 1024 };
 typedef struct pml_format_write_options {
     const char *compression;
     int32_t zstd_level;
-    bool dictionary;
+    bool dictionary, delta; /* delta: whole numbers without a dictionary are delta encoded */
     const uint8_t *plain; /* one per field, 1: no dictionary for it; NULL: for none */
     int64_t block_bytes, page_bytes;
 } pml_format_write_options;

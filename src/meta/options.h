@@ -17,7 +17,7 @@ typedef struct pml_table_options {
     const char *file_format, *file_compression;
     int32_t zstd_level;
     int64_t target_file_size, target_file_rows, file_block_size, parquet_page_size, read_batch_rows;
-    bool parquet_dictionary;
+    bool parquet_dictionary, parquet_delta;
     enum { PML_READ_VALIDATE_FULL = 0, PML_READ_VALIDATE_BASIC } read_validate;
     const char *data_file_prefix, *data_path_directory; /* directory NULL: none */
     bool suffix_include_compression;
@@ -31,6 +31,7 @@ typedef struct pml_table_options {
     bool partition_legacy_name;
     int32_t commit_max_retries;
     int64_t commit_timeout_ms, commit_min_wait_ms, commit_max_wait_ms; /* timeout -1: none */
+    enum { PML_DURABILITY_FILES = 0, PML_DURABILITY_FILE_SYSTEM, PML_DURABILITY_NONE } commit_durability;
     bool commit_force_create, ignore_empty_commit, dynamic_partition_overwrite;
     int64_t split_target_size, split_open_cost;
     const char *branch; /* "main" */

@@ -62,6 +62,7 @@ const pml_option_rule pml_option_rules[] = {
     WRITING("parquet.block.size", LONG, NULL, NULL),
     WRITING("parquet.page.size", LONG, "1048576", NULL),
     WRITING("parquet.enable.dictionary", BOOL, "true", NULL),
+    WRITING("parquet.enable.delta", BOOL, "true", NULL), /* ours; Java does not look at it */
     IGNORED("parquet.*", STRING, NULL, "shapes what Java writes; every reader takes either"),
     IGNORED("orc.*", STRING, NULL, "no ORC files"),
     IGNORED("avro.*", STRING, NULL, "no Avro data files"),
@@ -109,6 +110,7 @@ const pml_option_rule pml_option_rules[] = {
     WRITING("commit.max-retries", INT, "10", NULL),
     WRITING("commit.min-retry-wait", DURATION, "10 ms", NULL),
     WRITING("commit.max-retry-wait", DURATION, "10 s", NULL),
+    WRITING("commit.durability", ENUM, "files", "files|file-system|none"), /* ours: see paimonlive/write.h */
     WRITING("commit.force-create-snapshot", BOOL, "false", NULL),
     WRITING("snapshot.ignore-empty-commit", BOOL, "true", NULL),
     REFUSED_WRITE("commit.strict-mode.last-safe-snapshot", LONG, NULL, "", "commit.strict-mode",

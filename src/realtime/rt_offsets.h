@@ -107,7 +107,7 @@ void pml_progress__free_paths(pml_env *env, char *paths[PML_PROGRESS_PATHS]);
 int pml_progress__read_file(pml_progress *p, pml_env *env, const char *table_root, const char *branch_root, const char *value,
                             pml_error *err);
 /* Writes a new durable file and returns what the property says (owned). */
-int pml_progress__write_file(char **value, pml_progress *p, pml_env *env, const char *branch_root, pml_error *err);
+int pml_progress__write_file(char **value, pml_progress *p, pml_env *env, const char *branch_root, uint32_t flags, pml_error *err);
 /* Whether any branch has a progress file: the sign that there was progress once. */
 int pml_progress__any_file(bool *out, pml_env *env, const char *table_root, pml_error *err);
 

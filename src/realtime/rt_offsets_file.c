@@ -110,7 +110,7 @@ int pml_progress__read_file(pml_progress *p, pml_env *env, const char *table_roo
 
 /* ---- writing ---- */
 
-int pml_progress__write_file(char **value, pml_progress *p, pml_env *env, const char *branch_root, pml_error *err)
+int pml_progress__write_file(char **value, pml_progress *p, pml_env *env, const char *branch_root, uint32_t flags, pml_error *err)
 {
     char uuid[37];
     char *path = NULL;
@@ -125,7 +125,7 @@ int pml_progress__write_file(char **value, pml_progress *p, pml_env *env, const 
         rc = pml_error__no_memory(err);
         goto out;
     }
-    PML_TRY(pml_file__write_new(env, path, text.data, text.len, 0, err));
+    PML_TRY(pml_file__write_new(env, path, text.data, text.len, flags, err));
     /* Readers open the property as it stands: a path that only means something in our working directory would lock them out. */
     rc = pml_file__absolute(value, env, path, err);
     if (rc != PML_OK)

@@ -19,7 +19,8 @@ int pml_progress__publish(const char **property, char **written, pml_arena *aren
     if (result.action == PML_PROGRESS_CARRY)
         *property = pml_arena__strdup(arena, result.carried);
     if (result.action == PML_PROGRESS_WRITE) {
-        PML_TRY(pml_progress__write_file(written, &result.next, t->env, t->branch_root, err));
+        uint32_t flags = t->options.commit_durability == PML_DURABILITY_FILES ? 0 : PML_WRITE_NO_SYNC;
+        PML_TRY(pml_progress__write_file(written, &result.next, t->env, t->branch_root, flags, err));
         *property = pml_arena__strdup(arena, *written);
     }
     if (*property == NULL && result.action != PML_PROGRESS_NONE)

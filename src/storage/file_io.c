@@ -256,6 +256,14 @@ out:
     return rc;
 }
 
+static int sync_all(pml_env *env, const char *path, pml_error *err)
+{
+    if (env->fs.sync_all == NULL)
+        return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_FILE, path,
+                             "the file system of %s has no sync of the whole: set commit.durability to files", path);
+    return FS_CALL(env, sync_all, path, err);
+}
+
 static int outcome_unknown(pml_error *err, const char *path, const char *step)
 {
     int sys_errno = err->sys_errno;
@@ -270,6 +278,7 @@ static int outcome_unknown(pml_error *err, const char *path, const char *step)
 /*
  * What each failure means:
  *   temporary file (name, directory, create, write, sync, close)  the final name was never spoken of: no effect
+ *   sync of the whole file system                                 the same
  *   publish says EXISTS                                           no effect, by contract of the file system
  *   publish fails with NO_EFFECT                                  no effect
  *   publish fails otherwise                                       unknown; the temporary file stays, since the request may
@@ -284,9 +293,15 @@ static int publish_steps(pml_env *env, const char *path, const void *bytes, size
     bool keep_temp = false;
     int rc = PML_OK;
     char *dir = pml_file__parent(env, path); /* now: without memory for it later, the outcome would be unknown */
-    rc = dir == NULL ? pml_error__no_memory(err) : write_temporary(&temp, env, path, bytes, n, flags, err);
+    bool all = (flags & PML_WRITE_SYNC_ALL) != 0;
+    rc = dir == NULL ? pml_error__no_memory(err)
+                     : write_temporary(&temp, env, path, bytes, n, all ? PML_WRITE_NO_SYNC : flags, err);
+    if (rc == PML_OK && all)
+        rc = sync_all(env, dir, err);
     if (rc != PML_OK) {
         err->flags |= PML_ERRF_NO_EFFECT;
+        if (temp != NULL)
+            (void)FS_CALL(env, remove_file, temp, NULL);
         goto out;
     }
     pml_error__clear(err); /* a file system that forgets to fill it must not leave us an old flag */

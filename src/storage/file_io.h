@@ -15,7 +15,8 @@
 
 enum {
     PML_WRITE_NO_SYNC = 1,          /* nothing is synced: fast, and lost by a power cut */
-    PML_WRITE_NO_DIRECTORY_SYNC = 2 /* content is synced, the name is not: the caller syncs the directory later */
+    PML_WRITE_NO_DIRECTORY_SYNC = 2, /* content is synced, the name is not: the caller syncs the directory later */
+    PML_WRITE_SYNC_ALL = 4           /* of publish: first the whole file system is synced, with what was written to it unsynced */
 };
 
 /* The whole file in owned memory (pml_env__free), with a NUL behind it that is not counted. A file larger than max is

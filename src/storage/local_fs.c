@@ -274,6 +274,17 @@ static int local_sync_directory(void *ctx, const char *path, pml_error *err)
     return pml_error__from_errno(err, e, path, "sync the directory");
 }
 
+static int local_sync_all(void *ctx, const char *path, pml_error *err)
+{
+    (void)ctx;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return pml_error__from_errno(err, errno, path, "open");
+    int e = syncfs(fd) == 0 ? 0 : errno;
+    (void)close(fd);
+    return e == 0 ? PML_OK : pml_error__from_errno(err, e, path, "sync the file system of");
+}
+
 static uint32_t mode_kind(mode_t mode)
 {
     return S_ISREG(mode) ? PML_FILE_REGULAR : S_ISDIR(mode) ? PML_FILE_DIRECTORY : PML_FILE_OTHER;
@@ -344,4 +355,5 @@ const pml_file_system pml_local_file_system = {
     .sync_directory = local_sync_directory,
     .stat = local_stat,
     .list = local_list,
+    .sync_all = local_sync_all,
 };

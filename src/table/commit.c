@@ -128,6 +128,8 @@ static int look(bool *ours, pml_commit_files *f, int64_t id, pml_error *err)
 /* A name that a failed sync may still lose is made durable, or stays unknown. */
 static publish_outcome settle(pml_commit_files *f, const char *snapshot_path)
 {
+    if (f->table->options.commit_durability == PML_DURABILITY_NONE)
+        return OURS;
     char *dir = pml_file__parent(f->env, snapshot_path);
     int rc = dir == NULL ? PML_E_NOMEM : pml_file__sync_directory(f->env, dir, NULL);
     pml_env__free(f->env, dir);
@@ -154,8 +156,9 @@ static publish_outcome resolve_unknown(pml_commit_files *f, const char *path, in
 static publish_outcome publish_bytes(pml_commit_files *f, const char *path, const pml_buf *text, int64_t id,
                                      pml_error *own)
 {
+    static const uint32_t flags[] = {[PML_DURABILITY_FILE_SYSTEM] = PML_WRITE_SYNC_ALL, [PML_DURABILITY_NONE] = PML_WRITE_NO_SYNC};
     bool ours;
-    int rc = pml_file__publish(f->env, path, text->data, text->len, 0, own);
+    int rc = pml_file__publish(f->env, path, text->data, text->len, flags[f->table->options.commit_durability], own);
     if (rc == PML_OK) {
         /* A Java writer on the same local disk tests for the name and then renames over it: read back what stays there. */
         pml_file__await_rivals(f->env, path);
@@ -217,6 +220,8 @@ static void write_latest_hint(pml_commit *c, int64_t id)
    told that it is committed its name is made durable. */
 static int confirm(pml_commit *c, int64_t id, pml_error *err)
 {
+    if (c->table->options.commit_durability == PML_DURABILITY_NONE)
+        return PML_OK;
     pml_error own = PML_ERROR_INIT;
     char *dir = pml_path__join(c->env, c->table->branch_root, "snapshot");
     int rc = dir == NULL ? PML_E_NOMEM : pml_file__sync_directory(c->env, dir, &own);

@@ -83,13 +83,20 @@ void pml_commit_files__undo(pml_commit_files *f, bool delta_too)
     forget_attempt(f);
 }
 
+/* Whether files are made durable one by one: else the publication sees to all of them, or nobody does. */
+static bool syncs_files(const pml_commit_files *f)
+{
+    return f->table->options.commit_durability == PML_DURABILITY_FILES;
+}
+
 /* Writes bytes as manifest/<name>. Only the content is synced: the directory once for all files of the attempt. */
 static int write_file(pml_commit_files *f, const char *name, const uint8_t *bytes, size_t len, pml_error *err)
 {
     char *path = pml_path__manifest(f->env, f->table->path, name);
     if (path == NULL)
         return pml_error__no_memory(err);
-    int rc = pml_file__write_new(f->env, path, bytes, len, PML_WRITE_NO_DIRECTORY_SYNC, err);
+    uint32_t flags = syncs_files(f) ? PML_WRITE_NO_DIRECTORY_SYNC : PML_WRITE_NO_SYNC;
+    int rc = pml_file__write_new(f->env, path, bytes, len, flags, err);
     pml_env__free(f->env, path);
     return rc;
 }
@@ -292,6 +299,8 @@ int pml_commit_files__write(pml_commit_files *f, const pml_snapshot *latest, con
         rc = pml_error__no_memory(err);
         goto out;
     }
+    if (!syncs_files(f))
+        goto out;
     dir = pml_path__join(f->env, f->table->path, "manifest");
     if (dir == NULL) {
         rc = pml_error__no_memory(err);

@@ -8,10 +8,12 @@
 #include "format/file_format.h"
 #include "meta/column_stats.h"
 #include "storage/file_io.h"
+#include "table/held.h"
 
 /* A batch is cut into pieces, and the size is looked at after each. Long pieces cost less: the writer goes through one column
-   at a time, with one dictionary in the caches. */
-enum { PIECE_ROWS_MIN = 8192, PIECE_ROWS_MAX = 65536 };
+   at a time, with one dictionary in the caches. Batches that are shorter than a piece wait until HOLD_ROWS are together, and so
+   do the first rows of a file, which show what encodings suit it. */
+enum { PIECE_ROWS_MIN = 8192, PIECE_ROWS_MAX = 65536, HOLD_ROWS = 32768, HOLD_BYTES = 16 * 1024 * 1024 };
 
 struct pml_rolling {
     pml_env *env;
@@ -22,6 +24,7 @@ struct pml_rolling {
     int64_t counter;
     char *dir;
     pml_stats_mode *modes;
+    pml_held held; /* rows of no file yet */
     /* the open file; writer NULL: none */
     pml_format_writer *writer;
     pml_stats_collector *stats;
@@ -85,6 +88,7 @@ int pml_rolling__new(pml_rolling **out, pml_table *t, pml_new_files *to, int64_t
     r->table = t;
     r->to = to;
     r->next_sequence = first_sequence;
+    r->held = (pml_held){.env = t->env, .fields = t->schema->fields, .n_fields = t->schema->n_fields};
     PML_TRY(pml_env__uuid(r->env, r->uuid, err));
     PML_TRY(pml_path__bucket(&r->dir, r->env, t->path, t->schema, &t->options, to->partition, to->bucket, err));
     r->modes = pml_env__calloc(r->env, t->schema->n_fields, sizeof *r->modes);
@@ -120,15 +124,16 @@ void pml_rolling__free(pml_rolling *r)
     pml_env *env = r->env;
     pml_table *t = r->table;
     file_forget(r);
+    pml_held__clear(&r->held);
     pml_env__free(env, r->modes);
     pml_env__free(env, r->dir);
     pml_env__free(env, r);
     pml_table_release(t);
 }
 
-/* batch: rows at hand, where the file begins. Java starts a dictionary of every column and gives up those that
+/* batches: rows at hand, where the file begins. Java starts a dictionary of every column and gives up those that
    outgrow a page; which these are shows in the first rows, mostly. */
-static int file_open(pml_rolling *r, const struct ArrowArray *batch, pml_error *err)
+static int file_open(pml_rolling *r, const struct ArrowArray *batches, size_t n_batches, pml_error *err)
 {
     const pml_table_options *o = &r->table->options;
     const pml_table_schema *s = r->table->schema;
@@ -137,6 +142,7 @@ static int file_open(pml_rolling *r, const struct ArrowArray *batch, pml_error *
     pml_format_write_options options = {.compression = o->file_compression,
                                         .zstd_level = o->zstd_level,
                                         .dictionary = o->parquet_dictionary,
+                                        .delta = o->parquet_delta,
                                         .block_bytes = o->file_block_size,
                                         .page_bytes = o->parquet_page_size};
     r->name = pml_path__data_file_name(r->env, o, r->uuid, r->counter++);
@@ -152,7 +158,8 @@ static int file_open(pml_rolling *r, const struct ArrowArray *batch, pml_error *
         goto out;
     }
     if (o->parquet_dictionary) {
-        PML_TRY(pml_distinct__outgrows(plain, r->env, s->fields, s->n_fields, batch, PML_FORMAT_DICTIONARY_BYTES, err));
+        PML_TRY(pml_distinct__outgrows(plain, r->env, s->fields, s->n_fields, batches, n_batches,
+                                       PML_FORMAT_DICTIONARY_BYTES, err));
         options.plain = plain;
     }
     PML_TRY(pml_format__create(&r->writer, r->env, o->file_format, r->path, s->fields, s->n_fields, &options, err));
@@ -219,7 +226,8 @@ static int file_close(pml_rolling *r, pml_error *err)
     int64_t size_bytes;
     if (r->writer == NULL)
         return PML_OK;
-    int rc = pml_format_writer__finish(r->writer, true, &size_bytes, err);
+    bool sync = r->table->options.commit_durability == PML_DURABILITY_FILES;
+    int rc = pml_format_writer__finish(r->writer, sync, &size_bytes, err);
     if (rc == PML_OK) {
         rc = file_describe(r, size_bytes, err);
         if (rc != PML_OK)
@@ -227,11 +235,6 @@ static int file_close(pml_rolling *r, pml_error *err)
     }
     file_forget(r);
     return rc;
-}
-
-int pml_rolling__finish(pml_rolling *r, pml_error *err)
-{
-    return file_close(r, err);
 }
 
 /* Rows of the next piece: many while the open file is far from its target, the fewest in a new one and close to the end. */
@@ -246,13 +249,11 @@ static int64_t piece_rows(const pml_rolling *r)
     return rows < PIECE_ROWS_MIN ? PIECE_ROWS_MIN : rows > PIECE_ROWS_MAX ? PIECE_ROWS_MAX : rows;
 }
 
-/* A piece of a batch, or all of it; moved. */
-static int write_piece(pml_rolling *r, struct ArrowArray *piece, const struct ArrowArray *batch, pml_error *err)
+/* A piece of a batch, or all of it; moved. The file is open. */
+static int write_piece(pml_rolling *r, struct ArrowArray *piece, pml_error *err)
 {
     int64_t rows = piece->length;
-    int rc = r->writer == NULL ? file_open(r, batch, err) : PML_OK;
-    if (rc == PML_OK)
-        rc = pml_stats__update(r->stats, piece, err);
+    int rc = pml_stats__update(r->stats, piece, err);
     if (rc != PML_OK) {
         piece->release(piece);
         return rc;
@@ -266,32 +267,31 @@ static int write_piece(pml_rolling *r, struct ArrowArray *piece, const struct Ar
     return PML_OK;
 }
 
-int pml_rolling__write(pml_rolling *r, struct ArrowArray *batch, pml_error *err)
+/* Cuts a long batch; moved. Batches behind it, of n in all, help to judge what a new file needs. */
+static int write_batch(pml_rolling *r, struct ArrowArray *batch, size_t n_batches, pml_error *err)
 {
     int64_t length = batch->length;
     pml_shared *shared = NULL;
-    int rc = PML_OK;
-    if (length == 0) {
-        batch->release(batch);
-        return PML_OK;
-    }
-    if (length <= piece_rows(r))
-        return write_piece(r, batch, batch, err);
+    int rc = r->writer == NULL ? file_open(r, batch, n_batches, err) : PML_OK;
+    if (rc == PML_OK && length <= piece_rows(r))
+        return write_piece(r, batch, err);
     size_t n = r->table->schema->n_fields;
-    int32_t *columns = pml_env__calloc(r->env, n, sizeof *columns);
+    int32_t *columns = rc == PML_OK ? pml_env__calloc(r->env, n, sizeof *columns) : NULL;
     if (columns == NULL) {
         batch->release(batch);
-        return pml_error__no_memory(err);
+        return rc != PML_OK ? rc : pml_error__no_memory(err);
     }
     for (size_t i = 0; i < n; i++)
         columns[i] = (int32_t)i;
     PML_TRY(pml_shared__new(&shared, r->env, batch, err));
     for (int64_t at = 0, rows; at < length; at += rows) {
         struct ArrowArray piece = {0};
+        if (r->writer == NULL)
+            PML_TRY(file_open(r, pml_shared__array(shared), 1, err));
         rows = piece_rows(r);
         rows = length - at < rows ? length - at : rows;
         PML_TRY(pml_shared__slice(&piece, shared, at, rows, columns, n, NULL, err));
-        PML_TRY(write_piece(r, &piece, pml_shared__array(shared), err));
+        PML_TRY(write_piece(r, &piece, err));
     }
 out:
     pml_array__release(batch); /* still ours when it could not be shared */
@@ -301,6 +301,48 @@ out:
     return rc;
 }
 
+static int write_held(pml_rolling *r, pml_error *err)
+{
+    pml_held *h = &r->held;
+    int rc = pml_held__join(h, PIECE_ROWS_MIN, err);
+    for (size_t i = 0; rc == PML_OK && i < h->n; i++)
+        rc = write_batch(r, &h->v[i], h->n - i, err);
+    pml_held__clear(h);
+    return rc;
+}
+
+/* Whether rows that are held may wait for more. Not past the end of a file: targets are looked at when rows are written. */
+static bool may_wait(const pml_rolling *r, int64_t rows, uint64_t bytes)
+{
+    const pml_table_options *o = &r->table->options;
+    int64_t target = o->target_file_size / 16; /* so that a file does not grow much past it */
+    return rows < HOLD_ROWS && rows < o->target_file_rows - r->rows && bytes < HOLD_BYTES && bytes < (uint64_t)target;
+}
+
+int pml_rolling__write(pml_rolling *r, struct ArrowArray *batch, pml_error *err)
+{
+    pml_held *h = &r->held;
+    if (batch->length == 0) {
+        batch->release(batch);
+        return PML_OK;
+    }
+    bool waits = batch->length < (r->writer == NULL ? HOLD_ROWS : PIECE_ROWS_MIN);
+    if (h->n == 0 && (!waits || !may_wait(r, batch->length, pml_batch__bytes(batch, h->fields, h->n_fields))))
+        return write_batch(r, batch, 1, err);
+    int rc = pml_held__add(h, batch, err);
+    if (rc != PML_OK)
+        batch->release(batch);
+    else if (!waits || !may_wait(r, h->rows, h->bytes))
+        rc = write_held(r, err);
+    return rc;
+}
+
+int pml_rolling__finish(pml_rolling *r, pml_error *err)
+{
+    PML_RETURN_IF(write_held(r, err));
+    return file_close(r, err);
+}
+
 int64_t pml_rolling__next_sequence(const pml_rolling *r)
 {
     return r->next_sequence;
@@ -308,5 +350,5 @@ int64_t pml_rolling__next_sequence(const pml_rolling *r)
 
 bool pml_rolling__is_open(const pml_rolling *r)
 {
-    return r->writer != NULL;
+    return r->writer != NULL || r->held.n > 0;
 }

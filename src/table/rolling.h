@@ -31,13 +31,14 @@ typedef struct pml_rolling pml_rolling;
 
 /* first_sequence: number of the first row. `to` collects finished files and must outlive the writer. */
 int pml_rolling__new(pml_rolling **out, pml_table *t, pml_new_files *to, int64_t first_sequence, pml_error *err);
-/* The batch (a struct of all table columns) is moved on any return. */
+/* The batch (a struct of all table columns) is moved on any return. Short ones may wait for more: what is wrong with their file
+   then shows in a later call. */
 int pml_rolling__write(pml_rolling *r, struct ArrowArray *batch, pml_error *err);
-/* Ends the open file; all files are durable then. More rows may follow; they go to a new file. */
+/* Writes what waits and ends the open file; all files are durable then. More rows may follow; they go to a new file. */
 int pml_rolling__finish(pml_rolling *r, pml_error *err);
-/* Whether a file is open: a descriptor and the buffers of its columns. */
+/* Whether a file is open or rows wait for one: a descriptor and the buffers of its columns, or the rows. */
 bool pml_rolling__is_open(const pml_rolling *r);
-/* Number of the next row. */
+/* Number of the next row, when none wait. */
 int64_t pml_rolling__next_sequence(const pml_rolling *r);
 /* Removes the open file; finished ones stay in `to`. NULL allowed. */
 void pml_rolling__free(pml_rolling *r);

@@ -20,7 +20,10 @@ int pml_route__compare(pml_bytes a_partition, int32_t a_bucket, pml_bytes b_part
     return c != 0 ? c : (a_bucket > b_bucket) - (a_bucket < b_bucket);
 }
 
-enum { FEW_KEYS = 16 /* bucket keys that need no allocation */ };
+enum {
+    FEW_KEYS = 16,            /* bucket keys that need no allocation */
+    BUCKETS_IN_TABLE = 65536, /* more are looked up one by one */
+};
 
 /* Slice number of each row is kept here first, then rows are dealt out in one pass. */
 typedef struct routing {
@@ -72,7 +75,7 @@ static int row_key(routing *g, const struct ArrowArray *batch, int64_t row, pml_
     return PML_OK;
 }
 
-static int assign_slices(routing *g, const struct ArrowArray *batch, pml_error *err)
+static int assign_by_key(routing *g, const struct ArrowArray *batch, pml_error *err)
 {
     pml_buf last;
     uint32_t last_slice = 0;
@@ -101,6 +104,35 @@ static int assign_slices(routing *g, const struct ArrowArray *batch, pml_error *
 out:
     pml_buf__clear(&last);
     return rc;
+}
+
+/* Without partitions the bucket is the place: a table of slices by bucket, 0: none yet. */
+static int assign_by_bucket(routing *g, const struct ArrowArray *batch, uint32_t *slice_of_bucket, pml_error *err)
+{
+    for (int64_t row = 0; row < batch->length; row++) {
+        uint32_t *known = &slice_of_bucket[g->buckets[row]], index;
+        if (*known == 0) {
+            PML_RETURN_IF(row_key(g, batch, row, err));
+            if (slice_add(g, g->buckets[row], &index) != PML_OK)
+                return pml_error__no_memory(err);
+            *known = index + 1;
+        }
+        g->slice_of[row] = *known - 1;
+    }
+    return PML_OK;
+}
+
+static int assign_slices(routing *g, const struct ArrowArray *batch, pml_error *err)
+{
+    int32_t total = g->t->options.bucket;
+    if (g->t->schema->n_partition_keys == 0 && g->buckets != NULL && total <= BUCKETS_IN_TABLE) {
+        uint32_t *slice_of_bucket = pml_env__calloc(g->t->env, (size_t)total, sizeof *slice_of_bucket);
+        int rc = slice_of_bucket == NULL ? pml_error__no_memory(err)
+                                         : assign_by_bucket(g, batch, slice_of_bucket, err);
+        pml_env__free(g->t->env, slice_of_bucket);
+        return rc;
+    }
+    return assign_by_key(g, batch, err);
 }
 
 static int compare_slices(const void *pa, const void *pb)

@@ -144,14 +144,21 @@ static int whole_batch(struct ArrowArray *out, struct ArrowArray *back, pml_writ
     return rc;
 }
 
-/* The rows of a slice as a batch of their own. */
-static int slice_rows(struct ArrowArray *out, struct ArrowArray *back, pml_writer *w, const pml_route_slice *s,
-                      struct ArrowArray *batch, pml_error *err)
+/* The rows of each slice as a batch of its own, in rows[i]. */
+static int deal_rows(struct ArrowArray *rows, struct ArrowArray *back, pml_writer *w, const pml_route *route,
+                     struct ArrowArray *batch, pml_error *err)
 {
-    if (s->rows == NULL)
-        return whole_batch(out, back, w, batch, err);
-    return pml_batch__gather_rows(out, w->env, w->table->schema->fields, w->table->schema->n_fields, batch, s->rows,
-                                  s->n, err);
+    const pml_table_schema *s = w->table->schema;
+    if (route->n == 1 && route->slices[0].rows == NULL)
+        return whole_batch(rows, back, w, batch, err);
+    pml_row_list *lists = pml_env__calloc(w->env, route->n, sizeof *lists);
+    if (lists == NULL)
+        return pml_error__no_memory(err);
+    for (size_t i = 0; i < route->n; i++)
+        lists[i] = (pml_row_list){route->slices[i].rows, route->slices[i].n};
+    int rc = pml_batch__deal(rows, w->env, s->fields, s->n_fields, batch, lists, route->n, err);
+    pml_env__free(w->env, lists);
+    return rc;
 }
 
 static int writer_usable(const pml_writer *w, pml_error *err)
@@ -191,7 +198,7 @@ static int pb_write(pml_writer *w, writer_pb *pb, struct ArrowArray *rows, pml_e
 int pml_writer_write(pml_writer *w, struct ArrowArray *array, const struct ArrowSchema *schema, pml_error *err)
 {
     pml_route route = {0};
-    struct ArrowArray back = {0};
+    struct ArrowArray back = {0}, *rows = NULL;
     const pml_table_schema *s = w->table->schema;
     bool written = false;
     int rc = PML_OK;
@@ -204,16 +211,24 @@ int pml_writer_write(pml_writer *w, struct ArrowArray *array, const struct Arrow
         writer_pb *pb;
         PML_TRY(pb_of(&pb, w, &route.slices[i], err));
     }
+    rows = pml_env__calloc(w->env, route.n, sizeof *rows);
+    if (rows == NULL) {
+        rc = pml_error__no_memory(err);
+        goto out;
+    }
+    if (route.n > 0)
+        PML_TRY(deal_rows(rows, &back, w, &route, array, err));
     for (size_t i = 0; i < route.n; i++) {
-        struct ArrowArray rows = {0};
         writer_pb *pb;
         PML_TRY(pb_of(&pb, w, &route.slices[i], err));
-        PML_TRY(slice_rows(&rows, &back, w, &route.slices[i], array, err));
         written = true;
-        PML_TRY(pb_write(w, pb, &rows, err));
+        PML_TRY(pb_write(w, pb, &rows[i], err));
     }
     pml_array__release(array);
 out:
+    for (size_t i = 0; rows != NULL && i < route.n; i++)
+        pml_array__release(&rows[i]);
+    pml_env__free(w->env, rows);
     if (rc != PML_OK && written)
         w->failed = true; /* part of the batch may be in the files */
     if (rc != PML_OK && back.release != NULL)

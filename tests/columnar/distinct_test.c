@@ -55,7 +55,7 @@ static unsigned outgrowing(int64_t first, int64_t rows, int rc)
                                .release = released};
     if (rc != PML_OK)
         test_env_fail_at(t, 1);
-    assert_int_equal(pml_distinct__outgrows(outgrows, t->env, fields, COLUMNS, &batch, DICTIONARY, &err), rc);
+    assert_int_equal(pml_distinct__outgrows(outgrows, t->env, fields, COLUMNS, &batch, 1, DICTIONARY, &err), rc);
     for (unsigned i = 0; i < COLUMNS && rc == PML_OK; i++)
         bits |= (unsigned)outgrows[i] << i;
     test_env_fail_at(t, 0);

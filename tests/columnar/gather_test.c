@@ -66,6 +66,63 @@ static void gather_of_one_column_without_a_list_takes_the_first_rows(void **stat
     test_env_close(t);
 }
 
+static void deal_equals_a_gather_of_each_list(void **state)
+{
+    (void)state;
+    enum { LISTS = 4 };
+    test_env *t = test_env_open(NULL);
+    t->random_state = test_seed();
+    for (int round = 0; round < 30; round++) {
+        pml_arena arena;
+        struct ArrowArray batch, dealt[LISTS];
+        int64_t rows[LISTS][120];
+        pml_row_list lists[LISTS];
+        pml_error err = PML_ERROR_INIT;
+        pml_arena__init(&arena, t->env);
+        pml_field *fields = random_fields(t, &arena, COLUMNS, 3, true);
+        random_batch(&batch, t, fields, COLUMNS, ROWS);
+        for (int i = 0; i < LISTS; i++)
+            lists[i] = (pml_row_list){rows[i], random_rows(rows[i], t, (int64_t)(test_random(t) % 120))};
+        must_ok(pml_batch__deal(dealt, t->env, fields, COLUMNS, &batch, lists, LISTS, &err), &err);
+        for (int i = 0; i < LISTS; i++) {
+            assert_int_equal(dealt[i].length, lists[i].n);
+            must_ok(pml_batch__check(&dealt[i], fields, COLUMNS, PML_CHECK_FULL, &err), &err);
+            for (int64_t r = 0; r < lists[i].n; r++)
+                assert_true(batch_rows_equal(&batch, rows[i][r], &dealt[i], r, fields, COLUMNS));
+            pml_array__release(&dealt[i]);
+        }
+        pml_array__release(&batch);
+        pml_arena__clear(&arena);
+    }
+    test_env_close(t);
+}
+
+/* Texts around the length that is copied in one step, at both ends of both buffers. */
+static void gather_of_short_texts_stays_inside_of_its_buffers(void **state)
+{
+    (void)state;
+    test_env *t = test_env_open(NULL);
+    const pml_type type = {.kind = PML_TYPE_VARCHAR, .nullable = true, .length = INT32_MAX};
+    for (int length = 0; length < 70; length++) {
+        int32_t offsets[4] = {0, length, 2 * length, 3 * length};
+        char *text = pml_env__alloc(t->env, (size_t)length * 3 + 1); /* to the byte: the sanitizer sees what lies behind */
+        const void *buffers[3] = {NULL, offsets, text};
+        const struct ArrowArray a = {.length = 3, .n_buffers = 3, .buffers = buffers};
+        static const int64_t orders[][3] = {{0, 2, 1}, {2, 0, 2}, {1, 0, 0}, {2, 1, 0}};
+        for (int i = 0; i < 3 * length; i++)
+            text[i] = (char)('a' + i % 23);
+        for (size_t o = 0; o < sizeof orders / sizeof orders[0]; o++) {
+            struct ArrowArray out;
+            must_ok(pml_batch__gather(&out, t->env, &type, &a, orders[o], 3, NULL), NULL);
+            for (int64_t i = 0; i < 3; i++)
+                assert_true(array_rows_equal(&a, orders[o][i], &out, i, &type));
+            pml_array__release(&out);
+        }
+        pml_env__free(t->env, text);
+    }
+    test_env_close(t);
+}
+
 static void gather_with_offsets_going_backwards_is_refused(void **state)
 {
     (void)state;
@@ -124,6 +181,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gather_of_random_rows_equals_the_source_rows),
         cmocka_unit_test(gather_of_one_column_without_a_list_takes_the_first_rows),
+        cmocka_unit_test(deal_equals_a_gather_of_each_list),
+        cmocka_unit_test(gather_of_short_texts_stays_inside_of_its_buffers),
         cmocka_unit_test(gather_with_offsets_going_backwards_is_refused),
         cmocka_unit_test(gather_of_too_much_text_is_refused),
         cmocka_unit_test(bits_copied_between_any_positions_agree_with_a_loop),

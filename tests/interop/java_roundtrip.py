@@ -49,6 +49,7 @@ def add_cases(suite, pml, java, seed):
         suite.case(f"found by value: {t}", found_by_value, pml, java, t, values)
     suite.case("empty table", empty_table, pml, java)
     suite.case("rolling files", rolling_files, pml, java, seed)
+    suite.case("delta encodings in many pages", delta_pages, pml, java, seed)
 
 
 def both_ways(folder, pml, java, schema, fixed, seed):
@@ -174,6 +175,36 @@ def rolling_files(folder, pml, java, seed):
         support.equal("sequence numbers without a gap", list(range(len(lines))),
                       [n for e in sorted(live, key=lambda e: e["seq"]) for n in range(e["seq"][0], e["seq"][1] + 1)])
         support.equal("rows", rows.in_order(lines), other.dump(table))
+
+
+def delta_pages(folder, pml, java, seed):
+    """Java's vectorised reader over many batches and pages of each delta encoded column, with and without filters, its own copy of
+    such files (compaction), and both encodings in one table."""
+    rnd = random.Random(seed)
+    made = tables.schema(tables.SCALARS, options={"parquet.enable.dictionary": "false", "parquet.page.size": "2048",
+                                                  "bucket": "1", "bucket-key": "id"})
+    columns = rows.Columns(made)
+    table = os.path.join(folder, "t")
+    pml("table", "create", table, tables.text(made))
+    want = []
+    for i, option in enumerate(("true", "false", "true")):
+        lines = columns.rows(rnd, 2200, 2200 * i)
+        file = support.write_rows(os.path.join(folder, f"rows{i}.jsonl"), lines)
+        java("alter", table, f'[{{"op":"set","key":"parquet.enable.delta","value":"{option}"}}]')
+        pml("load", table, file)
+        want += lines
+    want = rows.in_order(want)
+    predicates = [support.filter_args(columns.predicate(rnd, want)) for _ in range(4)]
+    predicates += [["--filter", f'{{"and":[{{"ge":["id",{i}]}},{{"lt":["id",{i + 300}]}}]}}'] for i in (900, 2100)]
+    filtered = [pml.dump(table, *args) for args in predicates]
+    for step in ("before", "after"):
+        support.equal(f"Java reads {step} compaction", want, java.dump(table))
+        support.equal(f"pml reads {step} compaction", want, pml.dump(table))
+        for args, rows_of in zip(predicates, filtered):
+            support.equal(f"Java reads {step} compaction with {args[1]}", rows_of, java.dump(table, *args))
+        if step == "before":
+            java("compact", table, "--full")
+            support.equal("files after compaction", 1, len(java.inspect(table)["live"]))
 
 
 def found_by_value(folder, pml, java, t, values):

@@ -57,6 +57,12 @@ def matrix():
     made["statistics by column"] = (schema(FEW, options={"metadata.stats-mode": "none", "fields.v0.stats-mode": "full",
                                                          "fields.v1.stats-mode": "counts", "fields.v3.stats-mode": "truncate(3)"}), {})
     made["statistics not dense"] = (schema(FEW, options={"metadata.stats-mode": "counts", "metadata.stats-dense-store": "false"}), {})
+    # Without dictionaries whole numbers are DELTA_BINARY_PACKED.
+    delta = {"parquet.enable.dictionary": "false"}
+    made["delta encodings"] = (schema(SCALARS, options=delta), {})
+    made["delta encodings not null"] = (schema([t + " NOT NULL" for t in SCALARS], options=delta), {})
+    made["delta encodings beside nested"] = (schema(FEW + NESTED, options=delta), {})
+    made["plain encodings"] = (schema(SCALARS, options={**delta, "parquet.enable.delta": "false"}), {})
     for codec in ("none", "snappy", "gzip", "lz4", "zstd"):
         made[f"compression {codec}"] = (schema(FEW, options={"file.compression": codec}), {})
     for codec in ("null", "snappy", "deflate", "zstd"):

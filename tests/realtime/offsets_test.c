@@ -129,7 +129,7 @@ static char *put_progress(fixture *f)
     map.v[1].reset = (pml_optional_int64){true, 1};
     map.v[2].end = 5;
     assert_true(pml_lineage__parse(&map.v[2].lineage, "00112233445566778899aabbccddeeff"));
-    must_ok(pml_progress__write_file(&value, &map, f->t->env, f->table->branch_root, &err), &err);
+    must_ok(pml_progress__write_file(&value, &map, f->t->env, f->table->branch_root, 0, &err), &err);
     pml_progress__clear(&map);
     return value;
 }

@@ -393,7 +393,7 @@ static void progress_file_of_a_moved_table_is_read(void **state)
     assert_false(any);
     map_of(&p, t, 2, two_keys);
     fill_full(&p);
-    must_ok(pml_progress__write_file(&value, &p, t->env, before, &err), &err);
+    must_ok(pml_progress__write_file(&value, &p, t->env, before, 0, &err), &err);
     pml_progress__clear(&p);
     assert_int_equal(strncmp(value, before, strlen(before)), 0);
     assert_int_equal(strlen(value), strlen(before) + strlen("/metadata/.offsets") + 36);
@@ -419,7 +419,7 @@ static void progress_file_of_any_branch_is_noticed(void **state)
     bool any;
     const char *root = test_path(t, "t");
     map_of(&p, t, 0, NULL);
-    must_ok(pml_progress__write_file(&value, &p, t->env, test_path(t, "t/branch/branch-b"), &err), &err);
+    must_ok(pml_progress__write_file(&value, &p, t->env, test_path(t, "t/branch/branch-b"), 0, &err), &err);
     must_ok(pml_progress__any_file(&any, t->env, root, &err), &err);
     assert_true(any);
     assert_int_equal(remove(value), 0);
@@ -568,7 +568,7 @@ static int write_and_read(test_env *t, pml_error *err)
     PML_TRY(pml_progress__init(&p, t->env, 2, two_keys, err));
     PML_TRY(pml_progress__add(&e, &p, &pb, err));
     e->commit_user = "u";
-    PML_TRY(pml_progress__write_file(&value, &p, t->env, test_path(t, "t"), err));
+    PML_TRY(pml_progress__write_file(&value, &p, t->env, test_path(t, "t"), 0, err));
     PML_TRY(pml_progress__init(&again, t->env, 2, two_keys, err));
     PML_TRY(pml_progress__read_file(&again, t->env, test_path(t, "t"), test_path(t, "t"), value, err));
 out:

@@ -7,7 +7,8 @@
 
 static const char *const kind_names[FS_OP_COUNT] = {
     "open_read", "size",    "read_at",     "create",           "write",          "sync",           "close_write", "publish",
-    "replace",   "remove_file", "remove_directory", "make_directory", "sync_directory", "stat", "list"};
+    "replace",   "remove_file", "remove_directory", "make_directory", "sync_directory", "stat", "list",
+    "sync_all"};
 
 typedef struct fault {
     fault_mode mode;
@@ -175,6 +176,11 @@ static int faulty_list(void *ctx, const char *path, pml_list_fn fn, void *arg, p
     SIMPLE(FS_OP_LIST, path, f->inner.list(f->inner.ctx, path, fn, arg, err));
 }
 
+static int faulty_sync_all(void *ctx, const char *path, pml_error *err)
+{
+    SIMPLE(FS_OP_SYNC_ALL, path, f->inner.sync_all(f->inner.ctx, path, err));
+}
+
 void faulty_fs_init(faulty_fs *f, const pml_file_system *inner)
 {
     *f = (faulty_fs){.inner = *inner, .fail_kinds = FS_OP_ALL};
@@ -197,6 +203,7 @@ void faulty_fs_init(faulty_fs *f, const pml_file_system *inner)
         .sync_directory = faulty_sync_directory,
         .stat = faulty_stat,
         .list = faulty_list,
+        .sync_all = inner->sync_all == NULL ? NULL : faulty_sync_all,
     };
     pml_mutex__init(&f->lock, "faulty_fs", 0);
 }

@@ -35,6 +35,7 @@ enum {
     FS_OP_SYNC_DIRECTORY,
     FS_OP_STAT,
     FS_OP_LIST,
+    FS_OP_SYNC_ALL,
     FS_OP_COUNT
 };
 

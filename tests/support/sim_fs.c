@@ -563,14 +563,27 @@ long long sim_fs_operations(sim_fs *s)
     return n;
 }
 
-void sim_fs_sync_all(sim_fs *s)
+static void settle_all(sim_fs *s)
 {
-    pml_mutex__lock(&s->lock);
     for (size_t i = 0; i < s->n_entries; i++)
         entry_settle(&s->entries[i], entry_live(&s->entries[i]));
     compact(s);
     for (inode *i = s->inodes; i != NULL; i = i->next)
         i->durable_len = i->len;
+}
+
+static int sim_sync_all(void *ctx, const char *path, pml_error *err)
+{
+    sim_fs *s = ctx;
+    PML_RETURN_IF(begin(s, err));
+    settle_all(s);
+    return end(s, PML_OK, path, err);
+}
+
+void sim_fs_sync_all(sim_fs *s)
+{
+    pml_mutex__lock(&s->lock);
+    settle_all(s);
     pml_mutex__unlock(&s->lock);
 }
 
@@ -599,6 +612,7 @@ sim_fs *sim_fs_new(void)
         .sync_directory = sim_sync_directory,
         .stat = sim_stat,
         .list = sim_list,
+        .sync_all = sim_sync_all,
     };
     return s;
 }

@@ -7,10 +7,11 @@
 #include "support/sim_fs.h"
 #include "support/table_kit.h"
 
-static const char schema[] =
-    "{\"fields\":[{\"name\":\"id\",\"type\":\"BIGINT NOT "
-    "NULL\"},{\"name\":\"q\",\"type\":\"INT\"}],\"partitionKeys\":[\"q\"],"
-    "\"primaryKeys\":[],\"options\":{\"file.compression\":\"none\",\"manifest.merge-min-count\":\"2\"}}";
+#define SCHEMA(more)                                                                                                    \
+    "{\"fields\":[{\"name\":\"id\",\"type\":\"BIGINT NOT NULL\"},{\"name\":\"q\",\"type\":\"INT\"}],\"partitionKeys\":[\"q\"]," \
+    "\"primaryKeys\":[],\"options\":{\"file.compression\":\"none\",\"manifest.merge-min-count\":\"2\"" more "}}"
+static const char schema[] = SCHEMA("");
+static const char schema_sync_once[] = SCHEMA(",\"commit.durability\":\"file-system\"");
 
 typedef struct world {
     sim_fs *sim;
@@ -72,12 +73,12 @@ static void reopen(world *w)
 }
 
 /* Returns how many operations the whole takes, for point 0. */
-static long long crash_in_commit(long long point, uint64_t seed)
+static long long crash_in_commit(const char *of_schema, long long point, uint64_t seed)
 {
     world w;
     int acknowledged;
     world_open(&w, (uint64_t)point * 31 + seed);
-    table_kit_create(&w.k, w.t, "/wh/t", schema);
+    table_kit_create(&w.k, w.t, "/wh/t", of_schema);
     (void)table_kit_append(&w.k, 2); /* acknowledged: must be durable without help */
     long long start = sim_fs_operations(w.sim);
     if (point > 0)
@@ -100,16 +101,28 @@ static long long crash_in_commit(long long point, uint64_t seed)
     return n;
 }
 
+static void crash_everywhere(const char *of_schema)
+{
+    long long points = crash_in_commit(of_schema, 0, SIM_FS_LOSE_ALL);
+    print_message("%lld points\n", points);
+    assert_true(points > 30);
+    for (long long point = 1; point <= points + 1; point++)
+        for (size_t i = 0; i < 2; i++)
+            (void)crash_in_commit(of_schema, point, i == 0           ? SIM_FS_LOSE_ALL
+                                                    : point % 4 == 0 ? SIM_FS_KEEP_ALL
+                                                                     : test_seed() + (uint64_t)point);
+}
+
 static void power_cut_at_any_point_of_two_commits_keeps_what_was_acknowledged(void **state)
 {
     (void)state;
-    long long points = crash_in_commit(0, SIM_FS_LOSE_ALL);
-    assert_true(points > 40);
-    for (long long point = 1; point <= points + 1; point++)
-        for (size_t i = 0; i < 2; i++)
-            (void)crash_in_commit(point, i == 0           ? SIM_FS_LOSE_ALL
-                                         : point % 4 == 0 ? SIM_FS_KEEP_ALL
-                                                          : test_seed() + (uint64_t)point);
+    crash_everywhere(schema);
+}
+
+static void power_cut_with_one_sync_of_the_file_system_keeps_what_was_acknowledged(void **state)
+{
+    (void)state;
+    crash_everywhere(schema_sync_once);
 }
 
 /* Messages were prepared, the power goes in the commit, and the same messages are committed again: exactly once. */
@@ -222,6 +235,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(power_cut_at_any_point_of_two_commits_keeps_what_was_acknowledged),
+        cmocka_unit_test(power_cut_with_one_sync_of_the_file_system_keeps_what_was_acknowledged),
         cmocka_unit_test(messages_prepared_before_a_power_cut_can_be_committed_after_it),
         cmocka_unit_test(power_cut_in_an_overwrite_leaves_old_rows_or_new_ones),
         cmocka_unit_test(power_cut_while_a_table_is_made_leaves_it_whole_or_absent),

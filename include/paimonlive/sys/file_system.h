@@ -74,6 +74,9 @@ typedef struct pml_file_system {
 
     /* May be NULL. Called when the last owner lets go of the file system. */
     void (*release)(void *ctx);
+    /* May be NULL: then nobody can ask for it. Makes everything durable that was written, named or removed so far on the file system
+       that holds `path`, by whomever. */
+    int (*sync_all)(void *ctx, const char *path, pml_error *err);
 } pml_file_system;
 
 #ifdef __cplusplus

@@ -43,6 +43,7 @@ class Pool final : public arrow::MemoryPool {
 public:
     /* Calls memory->drop itself when it throws. memory may be NULL. */
     static std::shared_ptr<Pool> make(const pml_bridge_memory *memory);
+    static std::shared_ptr<Pool> make_for_writer(const pml_bridge_memory *memory); /* with blocks of its own (blocks.cc) */
     /* Before each call that reads: from here it may take bytes_max more. What the caller keeps of earlier batches is his. */
     void begin_call();
     arrow::Status Allocate(int64_t size, int64_t alignment, uint8_t **out) override;
@@ -55,12 +56,14 @@ public:
     std::string backend_name() const override { return base_->backend_name(); }
 
 private:
-    explicit Pool(const pml_bridge_memory *memory);
+    Pool(const pml_bridge_memory *memory, std::unique_ptr<arrow::MemoryPool> own);
+    static std::shared_ptr<Pool> make_over(const pml_bridge_memory *memory, bool blocks);
     ~Pool() override;
     void charge(int64_t delta);
     arrow::Status refused(int64_t size) const;
     void unhold();
 
+    std::unique_ptr<arrow::MemoryPool> own_; /* NULL: base_ is Arrow's */
     arrow::MemoryPool *base_;
     pml_bridge_memory memory_;
     std::atomic<int64_t> holds_{1}; /* one for the shared_ptr, one for each allocation */

@@ -88,6 +88,10 @@ typedef struct pml_bridge_write_options {
     int64_t page_bytes;
     int64_t write_batch_rows;
     const uint8_t *plain; /* one per top-level column, 1: no dictionary for it; NULL: as `dictionary` says */
+    /* 1: top-level columns of whole numbers (all that Parquet keeps as INT32 or INT64) are DELTA_BINARY_PACKED when they have no
+       dictionary. */
+    int32_t delta;
+    int32_t reserved;
 } pml_bridge_write_options;
 
 typedef struct pml_bridge_csv_options {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <limits>
 
+#include "format/bridge/blocks.h"
 #include "format/bridge/border.h"
 
 namespace pml_bridge_ns {
@@ -8,7 +9,9 @@ namespace pml_bridge_ns {
 /* A batch has at most 2 GiB of text and Arrow grows by doubling; a damaged length asks for more than twice that. */
 constexpr int64_t allocation_bytes_max = int64_t{8} << 30;
 
-Pool::Pool(const pml_bridge_memory *memory) : base_(arrow::default_memory_pool()), memory_{nullptr, nullptr, nullptr, 0}
+Pool::Pool(const pml_bridge_memory *memory, std::unique_ptr<arrow::MemoryPool> own)
+    : own_(std::move(own)), base_(own_ == nullptr ? arrow::default_memory_pool() : own_.get()),
+      memory_{nullptr, nullptr, nullptr, 0}
 {
     if (memory != nullptr)
         memory_ = *memory;
@@ -23,9 +26,19 @@ Pool::~Pool()
 
 std::shared_ptr<Pool> Pool::make(const pml_bridge_memory *memory)
 {
+    return make_over(memory, false);
+}
+
+std::shared_ptr<Pool> Pool::make_for_writer(const pml_bridge_memory *memory)
+{
+    return make_over(memory, true);
+}
+
+std::shared_ptr<Pool> Pool::make_over(const pml_bridge_memory *memory, bool blocks)
+{
     Pool *pool = nullptr;
     try {
-        pool = new Pool(memory);
+        pool = new Pool(memory, blocks ? std::make_unique<BlockPool>() : nullptr);
     } catch (...) {
         if (memory != nullptr && memory->drop != nullptr)
             memory->drop(memory->ctx);

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the cases of pml-bench share. A case is a function in a file of its kind; pml_bench.c finds it by its name, in the tables
+ * of those files. It makes what it needs in a new table, measures, and puts its figures; each process runs one case.
+ */
+#ifndef BENCH_BENCH_H
+#define BENCH_BENCH_H
+
+#include <paimonlive/paimonlive.h>
+#include <stdbool.h>
+#include <time.h>
+
+enum { BENCH_BATCH_ROWS = 65536, BENCH_LIVE_ROWS = 1000, BENCH_OPTIONS_MAX = 16 };
+
+typedef struct bench {
+    const char *dir; /* the table */
+    int64_t rows;
+    size_t n_options; /* KEY=VALUE words of the command line: options of the table, and of scans */
+    pml_option_pair options[BENCH_OPTIONS_MAX];
+    pml_env *env;
+    pml_table *table;
+    struct ArrowSchema schema;
+    struct ArrowArray *batches;
+    size_t n_batches;
+    bool figures; /* one was printed */
+} bench;
+
+typedef struct bench_case {
+    const char *name;
+    int (*run)(bench *b, pml_error *err);
+    const char *about;
+} bench_case;
+
+/* Each ends with a name of NULL. */
+extern const bench_case read_cases[], write_cases[], live_cases[], prepare_cases[];
+
+double bench_wall(void);
+double bench_cpu(void);    /* of the process, user and system */
+double bench_thread(void); /* of the calling thread */
+
+/* One member of the JSON object that the process prints; main ends it. */
+void bench_put(bench *b, const char *name, double value);
+/* The half, 99 % and least of n laps in seconds, in milliseconds as NAME_ms_p50, ... Sorts them. */
+void bench_put_laps(bench *b, const char *name, double *laps, size_t n);
+
+/* A new table of the rows of rows.h; options in JSON ("\"bucket\":\"1\"" or ""), those of the command line are added. */
+int bench_create(bench *b, const char *options, uint32_t flags, pml_error *err);
+/* Makes batches of rows `first` and up, instead of those that b has. */
+int bench_batches(bench *b, int64_t first, int64_t rows, int64_t batch_rows, pml_error *err);
+void bench_batches_clear(bench *b);
+void bench_close(bench *b); /* env, too */
+/* Writes the batches and commits once. */
+int bench_append(bench *b, pml_error *err);
+/* One row into DIR.warm: Arrow is loaded on first use, which other measurers have done before they measure. */
+int bench_warm_up(bench *b, pml_error *err);
+
+/* Counts the rows of a stream; releases it. */
+int bench_drain(int64_t *rows, struct ArrowArrayStream *stream, pml_error *err);
+/* Reads the rows with id >= first (-1: all), those in the context's memory too when there is one. */
+int bench_read(int64_t *rows, bench *b, pml_rt_context *context, int64_t first, pml_error *err);
+int bench_expect(const char *what, int64_t got, int64_t wanted, pml_error *err);
+
+/* A live table of one bucket with its writer. close takes NULLs and drops what is not committed. */
+int bench_live_open(pml_rt_context **context, pml_rt_writer **writer, bench *b, pml_error *err);
+void bench_live_close(pml_rt_context *context, pml_rt_writer *writer);
+
+/* Calls of fsync, fdatasync, syncfs by this process so far. */
+int64_t bench_syncs(void);
+
+#endif
