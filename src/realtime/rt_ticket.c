@@ -18,6 +18,8 @@ void pml_rt_tickets__init(rt_tickets *t, pml_env *env)
 
 void pml_rt_tickets__clear(rt_tickets *t)
 {
+    if (t->reaping) /* pml_rt_tickets__end left it all */
+        return;
     pml_map__clear(&t->by_secret, NULL);
     pml_cond__destroy(&t->wake);
     pml_mutex__destroy(&t->mu);
@@ -162,14 +164,17 @@ static void start_reaper_locked(pml_rt_context *c)
         pml_cond__signal(&t->wake);
 }
 
-/* Not called twice at once: the last handle's close comes before the context goes. */
+/* Not called twice at once: the last handle's close comes before the context goes. No thread survives a fork: a child leaves the
+   tickets as they are, since the reaper may have had the lock, and glibc waits for ever before it destroys what somebody waits for. */
 void pml_rt_tickets__end(pml_rt_context *c)
 {
     rt_tickets *t = &c->tickets;
+    if (c->forks != pml_process__forks() && t->reaping)
+        return;
     pml_mutex__lock(&t->mu);
     t->ended = true;
     rt_ticket *all = take_expired_locked(t, INT64_MAX, RT_TICKET_RELEASED);
-    bool reaping = t->reaping && c->forks == pml_process__forks(); /* no thread survives a fork */
+    bool reaping = t->reaping;
     t->reaping = false;
     pml_cond__signal(&t->wake);
     pml_mutex__unlock(&t->mu);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The thread that ends the views of expired tickets (realtime.md 4.5, realtime.reaper). Numbers: 4, 12 of realtime-tests.md. */
+/* The thread that ends the views of expired tickets (realtime.md 4.5, realtime.reaper). Numbers: 4, 11, 12 of realtime-tests.md. */
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "realtime/rt_context.h"
 #include "support/failing_store.h"
@@ -178,6 +180,29 @@ static void reaper_that_is_unknown_is_refused_by_name(void **state)
     rt_kit_close(&k);
 }
 
+/* 11: a child has no reaper, and whoever waits for one there waits for ever */
+static void context_is_closed_in_a_forked_child(void **state)
+{
+    (void)state;
+    rt_kit k;
+    int status = -1;
+    start(&k, NULL, "thread");
+    pml_text t = draw(&k);
+    (void)usleep(20000); /* the reaper sleeps; when it does not yet, the test only shows less */
+    (void)fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        (void)alarm(20);
+        pml_rt_writer_abort(k.w);
+        pml_rt_context_close(k.ctx);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    pml_text_clear(&t);
+    rt_kit_close(&k);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -186,6 +211,7 @@ int main(void)
         cmocka_unit_test(close_stops_the_reaper_and_drops_what_is_drawn),
         cmocka_unit_test(tickets_of_many_threads_leave_no_view_behind),
         cmocka_unit_test(reaper_that_is_unknown_is_refused_by_name),
+        cmocka_unit_test(context_is_closed_in_a_forked_child),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
