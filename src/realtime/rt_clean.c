@@ -25,6 +25,7 @@ typedef struct clean {
     pml_env *env;
     pml_table *table;
     pml_arena arena;
+    int64_t now_ms; /* before the candidates were listed: reading what refers to them makes no file older */
     size_t n_roots;
     const char **roots; /* main, then the branches */
     size_t n, cap;
@@ -192,7 +193,7 @@ out:
 static int remove_orphans(pml_rt_clean_result *out, clean *k, const pml_rt_clean_options *o, pml_error *err)
 {
     int rc = PML_OK;
-    int64_t now = pml_env__wall_ms(k->env), *newest_ms = pml_env__calloc(k->env, k->n_roots, sizeof *newest_ms);
+    int64_t *newest_ms = pml_env__calloc(k->env, k->n_roots, sizeof *newest_ms);
     if (newest_ms == NULL)
         return pml_error__no_memory(err);
     for (size_t i = 0; i < k->n_roots; i++)
@@ -208,7 +209,7 @@ static int remove_orphans(pml_rt_clean_result *out, clean *k, const pml_rt_clean
             out->referenced++;
         } else if (c->mtime_ms >= newest_ms[c->branch]) {
             out->newest++;
-        } else if (__builtin_sub_overflow(now, c->mtime_ms, &age) || age <= o->older_than_ms) {
+        } else if (__builtin_sub_overflow(k->now_ms, c->mtime_ms, &age) || age <= o->older_than_ms) {
             out->young++;
         } else {
             int removed = dry ? PML_OK : pml_file__remove(k->env, c->path, rc == PML_OK ? err : NULL);
@@ -229,7 +230,7 @@ int pml_rt_offsets_clean(pml_rt_clean_result *out, pml_table *table, const pml_r
 {
     const pml_rt_clean_options defaults = PML_RT_CLEAN_OPTIONS_INIT, *o = options == NULL ? &defaults : options;
     pml_rt_clean_result unused = PML_RT_CLEAN_RESULT_INIT;
-    clean k = {.env = table->env, .table = table};
+    clean k = {.env = table->env, .table = table, .now_ms = pml_env__wall_ms(table->env)};
     int rc;
     out = out == NULL ? &unused : out;
     if (o->struct_size != sizeof *o || out->struct_size != sizeof *out)

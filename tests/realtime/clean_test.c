@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "storage/file_io.h"
+#include "storage/local_fs.h"
 #include "support/faulty_fs.h"
 #include "support/rt_kit.h"
 #include "table/table.h"
@@ -221,6 +222,41 @@ static void cleaner_tells_what_goes_and_refuses_what_it_does_not_know(void **sta
     rt_kit_close(&k);
 }
 
+static atomic_llong *slow_clock; /* NULL: listings take no time */
+
+static int slow_list(void *ctx, const char *path, pml_list_fn fn, void *arg, pml_error *err)
+{
+    size_t n = strlen(path), end = strlen("/snapshot");
+    if (slow_clock != NULL && n > end && strcmp(path + n - end, "/snapshot") == 0)
+        (void)atomic_fetch_add(slow_clock, DAY_MS);
+    return pml_local_file_system.list(ctx, path, fn, arg, err);
+}
+
+/* A commit under way has as long as the options say, however long the snapshots are read. */
+static void cleaner_does_not_count_the_time_it_takes(void **state)
+{
+    (void)state;
+    rt_kit k;
+    pml_file_system fs = pml_local_file_system;
+    pml_error err = PML_ERROR_INIT;
+    char young[600], newest[600];
+    fs.list = slow_list;
+    start(&k, &fs, 1);
+    (void)snprintf(young, sizeof young, "%s/metadata/young.offsets", k.path);
+    (void)snprintf(newest, sizeof newest, "%s/metadata/newest.offsets", k.path);
+    must_ok(pml_file__write_new(k.t->env, young, "{}", 2, 0, &err), &err);
+    must_ok(pml_file__write_new(k.t->env, newest, "{}", 2, 0, &err), &err);
+    age_file(&k, young, 2000);
+    age_file(&k, newest, 1000);
+    slow_clock = &k.t->wall_ms;
+    pml_rt_clean_result r = clean(&k, 0, -1);
+    slow_clock = NULL;
+    assert_int_equal(r.orphans, 0);
+    assert_int_equal(r.young, 1);
+    assert_true(is_there(young));
+    rt_kit_close(&k);
+}
+
 static void cleaner_of_a_table_without_live_writers_does_nothing(void **state)
 {
     (void)state;
@@ -274,6 +310,7 @@ int main(void)
         cmocka_unit_test(cleaner_keeps_shared_and_young_files),
         cmocka_unit_test(cleaner_after_expiry_of_the_anchor_leaves_lost_not_nothing),
         cmocka_unit_test(cleaner_tells_what_goes_and_refuses_what_it_does_not_know),
+        cmocka_unit_test(cleaner_does_not_count_the_time_it_takes),
         cmocka_unit_test(cleaner_of_a_table_without_live_writers_does_nothing),
         cmocka_unit_test(cleaner_with_any_failure_removes_orphans_only),
     };
