@@ -72,6 +72,15 @@ PML_API void pml_rt_context_acquire(pml_rt_context *context); /* one more owner;
 /* Refuses new writers and plans and drops the caller's reference; memory goes when the last plan or stream goes. */
 PML_API void pml_rt_context_close(pml_rt_context *context);
 
+/* How often a call took how long, in the unit of its name. bucket[0] counts 0, bucket[i] values from 2^(i-1) up to below 2^i, the last
+   one everything above. Since the context was opened: differences of two looks are of the time between. */
+enum { PML_RT_HISTOGRAM_BUCKETS = 40 };
+typedef struct pml_rt_histogram {
+    int64_t count, sum, max;
+    int64_t bucket[PML_RT_HISTOGRAM_BUCKETS];
+} pml_rt_histogram;
+#define PML_RT_HISTOGRAM_INIT {0, 0, 0, {0}}
+
 typedef struct pml_rt_metrics {
     size_t struct_size;
     /* gauges, names as in other implementations: realtimeBuildingMemoryBytes, ... */
@@ -84,11 +93,27 @@ typedef struct pml_rt_metrics {
     /* calls: sum and maximum in nanoseconds */
     int64_t write_ns_sum, write_ns_max, prepare_ns_sum, prepare_ns_max, plan_ns_sum, plan_ns_max;
     int64_t reanchors; /* empty commits that only carried the progress on */
+    /* further gauges */
+    int64_t pb_failed, pb_reset, pb_lost; /* partition-buckets that refuse work, and why */
+    int64_t run_count;                    /* chunks of rows that the stores hold */
+    int64_t pinned_bytes;                 /* committed or dropped, and held by open views only */
+    int64_t open_tickets, prepares_in_flight;
+    int64_t oldest_view_ms;     /* age of the oldest open view; 0: none */
+    int64_t uncommitted_age_ms; /* since the oldest row that no commit of this context covers was written; 0: none */
+    /* further counters */
+    int64_t tickets_expired, pruned_runs; /* pruned: left out of a query by their statistics */
+    /* histograms; visible to committed: from the write of the first row of a segment to its commit, one value a segment */
+    pml_rt_histogram write_micros, seal_micros, prepare_millis, plan_micros, visible_to_committed_millis;
 } pml_rt_metrics;
 #define PML_RT_METRICS_INIT \
-    {sizeof(pml_rt_metrics), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+    {sizeof(pml_rt_metrics), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, PML_RT_HISTOGRAM_INIT, PML_RT_HISTOGRAM_INIT, PML_RT_HISTOGRAM_INIT,         \
+     PML_RT_HISTOGRAM_INIT, PML_RT_HISTOGRAM_INIT}
 /* Takes no write lock. */
 PML_API int pml_rt_context_metrics(pml_rt_metrics *out, pml_rt_context *context, pml_error *err);
+/* The smallest value known to be at or above that many percent (0 to 100) of the counted ones: the end of a bucket, at most twice the
+   true one, and never above max. 0 of an empty histogram. */
+PML_API int64_t pml_rt_histogram_percentile(const pml_rt_histogram *histogram, int percent);
 
 /* ---- writer ---- */
 typedef struct pml_rt_writer_options {
@@ -237,7 +262,7 @@ typedef struct pml_rt_clean_result {
     int64_t referenced;            /* named by a snapshot, tag or changelog of some branch */
     int64_t young, newest;         /* not named, but too young, or the newest of its branch, which always stays */
 } pml_rt_clean_result;
-#define PML_RT_CLEAN_RESULT_INIT {.struct_size = sizeof(pml_rt_clean_result)}
+#define PML_RT_CLEAN_RESULT_INIT {sizeof(pml_rt_clean_result), 0, 0, 0, 0, 0}
 
 /* Removes progress files (*.offsets) that no snapshot, tag or changelog of any branch of the table names any more: expiry by others
    leaves them behind. The newest file of a branch always stays: it is the sign that there was progress once. Files that were there at

@@ -76,6 +76,7 @@ static const binding bindings[] = {
     {"realtime.progress.max-walk", BIND_INT32, AT(rt_progress_max_walk), 1},
     {"realtime.plan.retries", BIND_INT32, AT(rt_plan_retries), 0},
     {"realtime.read-view-ttl", BIND_INT64, AT(rt_read_view_ttl_ms), 1},
+    {"realtime.reaper", BIND_INDEX, AT(rt_reaper), 0},
 };
 
 _Static_assert(sizeof((pml_table_options *)0)->rt_verify_commit == sizeof(int32_t) &&

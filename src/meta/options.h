@@ -51,6 +51,7 @@ typedef struct pml_table_options {
     enum { PML_RT_FOREIGN_ASK = 0, PML_RT_FOREIGN_INHERIT, PML_RT_FOREIGN_RESET } rt_foreign_overwrite;
     int32_t rt_progress_max_walk, rt_plan_retries;
     int64_t rt_reanchor_interval_ms, rt_read_view_ttl_ms; /* reanchor 0: never */
+    enum { PML_RT_REAPER_THREAD = 0, PML_RT_REAPER_INLINE } rt_reaper;
 } pml_table_options;
 
 typedef enum pml_stats_mode_kind { PML_STATS_NONE, PML_STATS_COUNTS, PML_STATS_TRUNCATE, PML_STATS_FULL } pml_stats_mode_kind;

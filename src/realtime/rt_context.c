@@ -58,6 +58,7 @@ int pml_rt_context_open(pml_rt_context **out, pml_env *env, const pml_rt_context
     pml_mutex__init(&c->progress_mu, "ctx.progress_mu", RT_RANK_PROGRESS);
     pml_effective_cache__init(&c->effective_cache);
     pml_rt_tickets__init(&c->tickets, env);
+    pml_rt_counts__init(&c->counts);
     PML_TRY(copy_overrides(c, options, err));
     PML_TRY(pml_rt_host__new(&c->host, env, err));
     *out = c;
@@ -85,6 +86,7 @@ static void context_free(pml_rt_context *c)
     const pml_map_entry *e;
     pml_rt_tickets__end(c);
     pml_rt_tickets__clear(&c->tickets);
+    pml_rt_counts__clear(&c->counts);
     for (size_t i = 0; (e = pml_map__next(&c->pbs, &i)) != NULL;)
         pml_rt_pb__release(e->value);
     pml_map__clear(&c->pbs, NULL);
@@ -352,14 +354,16 @@ int pml_rt_context_metrics(pml_rt_metrics *out, pml_rt_context *c, pml_error *er
     *out = (pml_rt_metrics)PML_RT_METRICS_INIT;
     for (size_t i = 0; i < n; i++) {
         pml_rt_usage u = {.struct_size = sizeof u};
-        out->pb_active += atomic_load(&pbs[i]->state) == RT_PB_ACTIVE;
         if (pbs[i]->vt->usage(pbs[i]->store, &u, NULL) != PML_OK)
             continue; /* one failing store does not hide the others */
         out->building_memory_bytes += (int64_t)u.building_bytes;
         out->sealed_memory_bytes += (int64_t)u.sealed_bytes;
         out->building_row_count += u.building_rows;
         out->sealed_row_count += u.sealed_rows;
+        out->pinned_bytes += (int64_t)u.pinned_only_bytes;
+        out->run_count += u.runs;
     }
+    pml_rt_metrics__fill(out, c, pbs, n);
     pml_rt_pb__release_list(c->env, pbs, n);
     out->total_memory_bytes = out->building_memory_bytes + out->sealed_memory_bytes;
     out->total_row_count = out->building_row_count + out->sealed_row_count;

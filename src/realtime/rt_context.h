@@ -3,7 +3,8 @@
  * The real-time context from inside: the partition-buckets (PBs) of one table branch, their stores, and what is known of their
  * committed progress. Section numbers in the comments are those of docs/design/realtime.md.
  *
- * Lock order (22.1): pb.prepare_mu < pb.write_mu < pb.advance_mu < ctx.progress_mu < ctx.registry < ctx.tickets. A plugin is
+ * Lock order (22.1): pb.prepare_mu < pb.write_mu < pb.advance_mu < ctx.progress_mu < ctx.registry < ctx.tickets,
+ * ctx.views. A plugin is
  * called only under write_mu (write, seal) and advance_mu (advance), never under progress_mu, registry or tickets (I17).
  */
 #ifndef PML_REALTIME_RT_CONTEXT_H
@@ -17,6 +18,7 @@
 #include "realtime/rt_history.h"
 #include "realtime/rt_host.h"
 #include "realtime/rt_layout.h"
+#include "realtime/rt_metrics.h"
 #include "realtime/rt_pb.h"
 #include "realtime/rt_ticket.h"
 #include "table/rolling.h"
@@ -28,6 +30,7 @@ enum {
     RT_RANK_PROGRESS = 50,
     RT_RANK_REGISTRY = 60,
     RT_RANK_TICKETS = 70,
+    RT_RANK_VIEWS = 80,
     /* Taken before a plugin call that is legal under write_mu and advance_mu but under nothing above. */
     RT_RANK_NO_PLUGIN = RT_RANK_PROGRESS
 };
@@ -58,6 +61,7 @@ typedef struct rt_segment {
     pml_rt_range cover; /* I3: adjacent to its neighbours */
     rt_rows_note note;
     rt_segment_state state;
+    int64_t since_ns; /* the write of its first row */
 } rt_segment;
 
 typedef struct rt_pb {
@@ -72,6 +76,9 @@ typedef struct rt_pb {
     pml_lineage lineage; /* known from the start: the table's or a fresh one */
     const pml_rt_store_vtbl *vt;
     void *store;
+
+    /* The write of the oldest row that is building, or sealed and in no commit of ours; -1: none. Gauges read them without a lock. */
+    atomic_llong building_since_ns, sealed_since_ns;
 
     pml_mutex prepare_mu; /* guards the queue */
     rt_segment *queue;
@@ -132,6 +139,7 @@ struct pml_rt_context {
     atomic_llong reanchor_at_ns; /* when to look next whether the progress needs an anchor; INT64_MAX: never (rt_reanchor.c) */
 
     /* metrics (21) */
+    rt_counts counts;
     atomic_llong open_views, write_rows, write_batches, rejected_batches, seals, prepares, prepare_failures, commits,
         commit_retries, commit_idempotent_hits, advances, reclaimed_rows, plans, plan_retries, dropped_views,
         uncommitted_rows, reanchors;

@@ -31,5 +31,7 @@ const pml_rt_layout *pml_rt_host__layout(pml_rt_host_ctx *ctx, int64_t schema_id
 const pml_rt_host *pml_rt_host__services(pml_rt_host_ctx *ctx);
 /* Bytes that stores hold now: given out by alloc plus reported by charge. */
 int64_t pml_rt_host__bytes(const pml_rt_host_ctx *ctx);
+/* How often may_match said no. */
+int64_t pml_rt_host__pruned_runs(const pml_rt_host_ctx *ctx);
 
 #endif

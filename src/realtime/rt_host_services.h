@@ -14,6 +14,7 @@ struct pml_rt_host_ctx {
     pml_env *env;
     pml_rt_host host;
     atomic_llong bytes; /* alloc and charge */
+    atomic_llong pruned_runs;
     pml_mutex m;        /* guards the list; layouts are immutable and stay until the end */
     pml_rt_layout **layouts;
     size_t n_layouts;

@@ -128,5 +128,14 @@ int pml_rt_host__may_match(void *p, const void *predicate, int64_t schema_id, in
         pml_rt_host__fields_of(&u.fields, &u.n_fields, l, min, NULL) != PML_OK)
         return PML_E_SCHEMA;
     pml_pred__columns(predicate, add_column, &u);
-    return pml_pred__may_match(predicate, u.stats, u.n, rows) ? 1 : 0;
+    if (pml_pred__may_match(predicate, u.stats, u.n, rows))
+        return 1;
+    pml_rt_host_ctx *ctx = p;
+    (void)atomic_fetch_add_explicit(&ctx->pruned_runs, 1, memory_order_relaxed);
+    return 0;
+}
+
+int64_t pml_rt_host__pruned_runs(const pml_rt_host_ctx *ctx)
+{
+    return (int64_t)atomic_load_explicit(&ctx->pruned_runs, memory_order_relaxed);
 }

@@ -46,6 +46,8 @@ static rt_pb *pb_new(pml_rt_context *c, const pml_pb_key *key)
     atomic_init(&pb->refs, 1);
     pb->ctx = c;
     pb->adopted_end = pb->committed_id = -1;
+    atomic_init(&pb->building_since_ns, -1);
+    atomic_init(&pb->sealed_since_ns, -1);
     pb->total_buckets = c->table->options.bucket > 0 ? c->table->options.bucket : -1;
     pml_arena__init(&pb->arena, c->env);
     pml_mutex__init(&pb->prepare_mu, "pb.prepare_mu", RT_RANK_PREPARE);

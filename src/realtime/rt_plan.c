@@ -30,6 +30,7 @@ void pml_rt_view__release(rt_view *v)
     pml_rt_context *c = v->pb->ctx;
     if (v->view != NULL) {
         pml_rt__assert_store_call();
+        pml_rt_views__remove(c, v);
         v->vt->release(v->view);
         (void)atomic_fetch_sub(&c->open_views, 1);
     }
@@ -103,6 +104,7 @@ static int view_acquire(rt_view **out, rt_pb *pb, pml_error *err)
         return rc;
     }
     (void)atomic_fetch_add(&pb->ctx->open_views, 1);
+    pml_rt_views__add(pb->ctx, held);
     rc = held->vt->info(held->view, &held->info, err);
     if (rc != PML_OK)
         return pml_rt_stream__plugin_code(rc, err, "view.info", pb->name);
@@ -243,7 +245,9 @@ static int rt_resolve(void *pins, bool *again, const pml_snapshot *snapshot, pml
         c->planned_id = id;
     pml_mutex__unlock(&c->progress_mu);
     (void)atomic_fetch_add(&c->plans, 1);
-    pml_rt_context__metric_time(&c->plan_ns_sum, &c->plan_ns_max, pml_env__mono_ns(c->env) - p->started_ns);
+    const int64_t ns = pml_env__mono_ns(c->env) - p->started_ns;
+    pml_rt_context__metric_time(&c->plan_ns_sum, &c->plan_ns_max, ns);
+    pml_rt_histogram__add(&c->counts.plan_micros, ns / 1000);
 out:
     pml_effective__release(eff);
     return rc;

@@ -13,6 +13,8 @@ typedef struct rt_view {
     void *view; /* NULL: the store gave none */
     const pml_rt_view_vtbl *vt;
     pml_rt_view_info info;
+    int64_t since_ns;              /* when it was acquired */
+    struct rt_view *older, *newer; /* open views of the context, of its views.mu */
 } rt_view;
 
 void pml_rt_view__acquire(rt_view *v);

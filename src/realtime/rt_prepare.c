@@ -217,8 +217,9 @@ int pml_rt_prepare(pml_rt_prepared **out, pml_rt_writer *w, int64_t identifier, 
     pml_mutex__lock(&w->flush_mu); /* two callers at once: the second sees the flight of the first */
     int rc = prepare(out, w, identifier, err);
     pml_mutex__unlock(&w->flush_mu);
-    int64_t end = pml_env__mono_ns(w->env);
-    pml_rt_context__metric_time(&c->prepare_ns_sum, &c->prepare_ns_max, end - start);
+    const int64_t end = pml_env__mono_ns(w->env), ns = end - start;
+    pml_rt_context__metric_time(&c->prepare_ns_sum, &c->prepare_ns_max, ns);
+    pml_rt_histogram__add(&c->counts.prepare_millis, ns / 1000000);
     (void)atomic_fetch_add(rc == PML_OK ? &c->prepares : &c->prepare_failures, 1);
     pml_rt_reanchor__tick(c, end);
     return rc;

@@ -26,6 +26,7 @@ static int seal_locked(rt_pb *pb, pml_error *err)
     if (pb->building.rows == 0)
         return PML_OK;
     pml_rt__assert_store_call();
+    const int64_t start = pml_env__mono_ns(pb->ctx->env);
     int rc = pb->vt->seal(pb->store, &handle, err);
     if (rc != PML_OK)
         return pml_rt_pb__store_failed(pb, rc, err, "seal");
@@ -34,7 +35,13 @@ static int seal_locked(rt_pb *pb, pml_error *err)
                              (long long)pb->building.rows);
         return pml_rt_pb__store_failed(pb, PML_E_PLUGIN_CONTRACT, err, "seal");
     }
-    pb->queue[pb->n_queue++] = (rt_segment){handle, {pb->cover_begin, pb->next_offset}, pb->building, RT_SEGMENT_SEALED};
+    pml_rt_histogram__add(&pb->ctx->counts.seal_micros, (pml_env__mono_ns(pb->ctx->env) - start) / 1000);
+    const int64_t since = (int64_t)atomic_load(&pb->building_since_ns);
+    pb->queue[pb->n_queue++] =
+        (rt_segment){handle, {pb->cover_begin, pb->next_offset}, pb->building, RT_SEGMENT_SEALED, since};
+    if (atomic_load(&pb->sealed_since_ns) < 0)
+        atomic_store(&pb->sealed_since_ns, since);
+    atomic_store(&pb->building_since_ns, -1);
     pb->building = (rt_rows_note){0};
     pb->cover_begin = pb->next_offset;
     (void)atomic_fetch_add(&pb->ctx->seals, 1);
@@ -58,11 +65,19 @@ int pml_rt_pb__seal(rt_pb *pb, pml_error *err)
 
 void pml_rt_pb__mark(rt_pb *pb, pml_rt_range cover, rt_segment_state state)
 {
+    const int64_t now = pml_env__mono_ns(pb->ctx->env);
+    int64_t since = -1;
     pml_mutex__lock(&pb->prepare_mu);
     for (size_t i = 0; i < pb->n_queue; i++) {
         rt_segment *s = &pb->queue[i];
-        if (s->cover.begin >= cover.begin && s->cover.end <= cover.end && s->state != RT_SEGMENT_COMMITTED)
+        if (s->cover.begin >= cover.begin && s->cover.end <= cover.end && s->state != RT_SEGMENT_COMMITTED) {
             s->state = state;
+            if (state == RT_SEGMENT_COMMITTED)
+                pml_rt_histogram__add(&pb->ctx->counts.visible_to_committed_millis, (now - s->since_ns) / 1000000);
+        }
+        if (since < 0 && s->state != RT_SEGMENT_COMMITTED)
+            since = s->since_ns;
     }
+    atomic_store(&pb->sealed_since_ns, since);
     pml_mutex__unlock(&pb->prepare_mu);
 }

@@ -12,12 +12,14 @@ void pml_rt_tickets__init(rt_tickets *t, pml_env *env)
 {
     *t = (rt_tickets){.ended = false};
     pml_mutex__init(&t->mu, "ctx.tickets", RT_RANK_TICKETS);
+    pml_cond__init(&t->wake);
     pml_map__init(&t->by_secret, env);
 }
 
 void pml_rt_tickets__clear(rt_tickets *t)
 {
     pml_map__clear(&t->by_secret, NULL);
+    pml_cond__destroy(&t->wake);
     pml_mutex__destroy(&t->mu);
 }
 
@@ -82,21 +84,97 @@ static void drop_chain(pml_rt_context *c, rt_ticket *chain)
     }
 }
 
+/* A chain of what has expired. */
+static rt_ticket *expire_locked(pml_rt_context *c, int64_t now)
+{
+    rt_ticket *expired = take_expired_locked(&c->tickets, now, RT_TICKET_EXPIRED);
+    for (const rt_ticket *k = expired; k != NULL; k = k->newer)
+        (void)atomic_fetch_add_explicit(&c->counts.tickets_expired, 1, memory_order_relaxed);
+    return expired;
+}
+
+static void doom_locked(rt_tickets *t, rt_ticket *chain)
+{
+    if (chain != NULL)
+        pml_cond__signal(&t->wake);
+    while (chain != NULL) {
+        rt_ticket *next = chain->newer;
+        chain->newer = t->doomed;
+        t->doomed = chain;
+        chain = next;
+    }
+}
+
 void pml_rt_tickets__expire(pml_rt_context *c)
 {
+    rt_tickets *t = &c->tickets;
     int64_t now = pml_env__mono_ns(c->env);
-    pml_mutex__lock(&c->tickets.mu);
-    rt_ticket *expired = take_expired_locked(&c->tickets, now, RT_TICKET_EXPIRED);
-    pml_mutex__unlock(&c->tickets.mu);
+    pml_mutex__lock(&t->mu);
+    rt_ticket *expired = expire_locked(c, now);
+    if (t->reaping) {
+        doom_locked(t, expired);
+        expired = NULL;
+    }
+    pml_mutex__unlock(&t->mu);
     drop_chain(c, expired);
 }
 
+/* ---- the reaper ---- */
+
+/* Until the oldest ticket expires, or somebody has something to say. */
+static void sleep_locked(rt_tickets *t, int64_t now)
+{
+    enum { LONGEST_MS = 60 * 1000 };
+    if (t->oldest == NULL) {
+        pml_cond__wait(&t->wake, &t->mu);
+        return;
+    }
+    int64_t ms = t->oldest->expires_ns <= now ? 0 : (t->oldest->expires_ns - now) / NS_PER_MS + 1;
+    pml_cond__wait_ms(&t->wake, &t->mu, ms < LONGEST_MS ? ms : LONGEST_MS);
+}
+
+static void *reap(void *arg)
+{
+    pml_rt_context *c = arg;
+    rt_tickets *t = &c->tickets;
+    for (bool ended = false; !ended;) {
+        int64_t now = pml_env__mono_ns(c->env);
+        pml_mutex__lock(&t->mu);
+        doom_locked(t, expire_locked(c, now));
+        if (t->doomed == NULL && !t->ended)
+            sleep_locked(t, now);
+        rt_ticket *chain = t->doomed;
+        t->doomed = NULL;
+        ended = t->ended;
+        pml_mutex__unlock(&t->mu);
+        drop_chain(c, chain);
+    }
+    return NULL;
+}
+
+/* With the first ticket, so that a context without tickets has no thread. */
+static void start_reaper_locked(pml_rt_context *c)
+{
+    rt_tickets *t = &c->tickets;
+    if (!t->reaping && c->options.rt_reaper == PML_RT_REAPER_THREAD)
+        t->reaping = pml_thread__start(&t->reaper, reap, c) == 0; /* else as inline, and the next ticket tries again */
+    else if (t->reaping && t->oldest == t->newest)
+        pml_cond__signal(&t->wake);
+}
+
+/* Not called twice at once: the last handle's close comes before the context goes. */
 void pml_rt_tickets__end(pml_rt_context *c)
 {
-    pml_mutex__lock(&c->tickets.mu);
-    c->tickets.ended = true;
-    rt_ticket *all = take_expired_locked(&c->tickets, INT64_MAX, RT_TICKET_RELEASED);
-    pml_mutex__unlock(&c->tickets.mu);
+    rt_tickets *t = &c->tickets;
+    pml_mutex__lock(&t->mu);
+    t->ended = true;
+    rt_ticket *all = take_expired_locked(t, INT64_MAX, RT_TICKET_RELEASED);
+    bool reaping = t->reaping && c->forks == pml_process__forks(); /* no thread survives a fork */
+    t->reaping = false;
+    pml_cond__signal(&t->wake);
+    pml_mutex__unlock(&t->mu);
+    if (reaping)
+        pml_thread__join(&t->reaper);
     drop_chain(c, all);
 }
 
@@ -194,6 +272,7 @@ int pml_rt_ticket__draw(char text[RT_TICKET_TEXT], uint8_t uuid[RT_UUID_BYTES], 
         pml_rt_view__acquire(part->held);
         k->view = part->held;
         push_locked(t, k);
+        start_reaper_locked(c);
     }
     pml_mutex__unlock(&t->mu);
     put_hex(text + sizeof prefix - 1, uuid);

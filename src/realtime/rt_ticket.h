@@ -8,6 +8,10 @@
  * The table holds pinned tickets only, each with one reference; an opener holds another between resolving and consuming. All
  * tickets of a context live equally long, so the list in order of drawing is in order of expiry, and each operation first drops
  * what has expired at its head. Clock, randomness and the end of a view are never called under the lock.
+ *
+ * With realtime.reaper=thread, the default, the first ticket starts a thread that sleeps until the oldest one expires. It alone ends
+ * the views of expired tickets, which may own gigabytes: what an operation finds expired is handed to it. The last close of the
+ * context stops it. Without it (inline, or no thread could be had) operations end the views themselves.
  */
 #ifndef PML_REALTIME_RT_TICKET_H
 #define PML_REALTIME_RT_TICKET_H
@@ -44,6 +48,10 @@ typedef struct rt_tickets {
     uint8_t uuid[RT_UUID_BYTES]; /* of the context; drawn with the first ticket */
     pml_map by_secret;
     rt_ticket *oldest, *newest;
+    bool reaping;      /* the thread runs */
+    rt_ticket *doomed; /* expired, for it to drop; a chain */
+    pml_cond wake;     /* of the thread: doomed, ended, or the first ticket of an empty table */
+    pml_thread reaper;
 } rt_tickets;
 
 void pml_rt_tickets__init(rt_tickets *t, pml_env *env);

@@ -21,6 +21,7 @@ typedef struct write_call {
     size_t n_fields;
     pml_rt_write_result *out; /* may be NULL */
     size_t n_applied;
+    int64_t start_ns;
 } write_call;
 
 /* ---- checks, before anything changes ---- */
@@ -236,6 +237,8 @@ static int write_locked(slice_offsets *o, write_call *k, rt_pb *pb, struct Arrow
     else
         pml_rt_note__add_explicit(&pb->building, n, o->hash);
     pb->next_offset = o->range.end;
+    if (atomic_load_explicit(&pb->building_since_ns, memory_order_relaxed) < 0)
+        atomic_store_explicit(&pb->building_since_ns, k->start_ns, memory_order_relaxed);
     (void)atomic_fetch_add_explicit(&pb->ctx->uncommitted_rows, n, memory_order_relaxed);
     return PML_OK;
 }
@@ -361,10 +364,11 @@ int pml_rt_write(pml_rt_write_result *out, pml_rt_writer *w, struct ArrowArray *
     if (out != NULL)
         *out = (pml_rt_write_result)PML_RT_WRITE_RESULT_INIT;
     PML_RETURN_IF(pml_rt_context__check(c, err));
-    int64_t start = pml_env__mono_ns(w->env);
+    k.start_ns = pml_env__mono_ns(w->env);
     int rc = write_batch(&k, schema, err);
-    int64_t end = pml_env__mono_ns(w->env);
-    pml_rt_context__metric_time(&c->write_ns_sum, &c->write_ns_max, end - start);
+    const int64_t end = pml_env__mono_ns(w->env), ns = end - k.start_ns;
+    pml_rt_context__metric_time(&c->write_ns_sum, &c->write_ns_max, ns);
+    pml_rt_histogram__add(&c->counts.write_micros, ns / 1000);
     (void)atomic_fetch_add_explicit(rc == PML_OK ? &c->write_batches : &c->rejected_batches, 1, memory_order_relaxed);
     if (rc == PML_OK)
         pml_array__release(array); /* whatever the stores did not take, they have copied */

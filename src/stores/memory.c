@@ -231,6 +231,15 @@ static int memory_advance(void *store, int64_t committed_end, int64_t snapshot_i
     return rc;
 }
 
+/* Chunks of rows; the mutex is held. */
+static uint32_t count_runs_locked(const mem_store *s)
+{
+    size_t n = s->building == NULL ? 0 : s->building->n;
+    for (size_t i = 0; s->sealed != NULL && i < s->sealed->n; i++)
+        n += ((const mem_segment *)(const void *)s->sealed->items[i])->n;
+    return n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
+}
+
 static int memory_usage(void *store, pml_rt_usage *out, pml_error *err)
 {
     mem_store *s = store;
@@ -241,6 +250,7 @@ static int memory_usage(void *store, pml_rt_usage *out, pml_error *err)
     u.sealed_bytes = s->sealed_bytes;
     u.building_rows = s->building_rows;
     u.sealed_rows = s->sealed_rows;
+    u.runs = count_runs_locked(s);
     /* A chunk leaves the account after it left the lists: the difference is never negative. */
     u.pinned_only_bytes = (uint64_t)atomic_load_explicit(&s->account->live_bytes, memory_order_relaxed) - u.building_bytes -
                           u.sealed_bytes;

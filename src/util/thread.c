@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "util/thread.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #ifndef NDEBUG
 enum { LOCK_STACK_MAX = 32 };
@@ -148,7 +150,11 @@ void pml_rwlock__unlock(pml_rwlock *l)
 
 void pml_cond__init(pml_cond *c)
 {
-    must(pthread_cond_init(&c->c, NULL), "pthread_cond_init");
+    pthread_condattr_t a;
+    must(pthread_condattr_init(&a), "pthread_condattr_init");
+    must(pthread_condattr_setclock(&a, CLOCK_MONOTONIC), "pthread_condattr_setclock");
+    must(pthread_cond_init(&c->c, &a), "pthread_cond_init");
+    must(pthread_condattr_destroy(&a), "pthread_condattr_destroy");
 }
 
 void pml_cond__destroy(pml_cond *c)
@@ -159,6 +165,20 @@ void pml_cond__destroy(pml_cond *c)
 void pml_cond__wait(pml_cond *c, pml_mutex *m)
 {
     must(pthread_cond_wait(&c->c, &m->m), "pthread_cond_wait");
+}
+
+void pml_cond__wait_ms(pml_cond *c, pml_mutex *m, int64_t ms)
+{
+    struct timespec until;
+    (void)clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += (time_t)(ms / 1000);
+    until.tv_nsec += (long)(ms % 1000) * 1000000;
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_nsec -= 1000000000;
+        until.tv_sec++;
+    }
+    int rc = pthread_cond_timedwait(&c->c, &m->m, &until);
+    must(rc == ETIMEDOUT ? 0 : rc, "pthread_cond_timedwait");
 }
 
 void pml_cond__signal(pml_cond *c)

@@ -49,6 +49,8 @@ void pml_rwlock__unlock(pml_rwlock *l);
 void pml_cond__init(pml_cond *c);
 void pml_cond__destroy(pml_cond *c);
 void pml_cond__wait(pml_cond *c, pml_mutex *m);
+/* The same for at most so long, by the real monotonic clock. May return early. */
+void pml_cond__wait_ms(pml_cond *c, pml_mutex *m, int64_t ms);
 void pml_cond__signal(pml_cond *c);
 void pml_cond__broadcast(pml_cond *c);
 

@@ -35,6 +35,7 @@ static const public_call calls[] = {
     {"pml_commit_abort", HERE},
     {"pml_commit_close", HERE},
     {"pml_commit_open", TABLE, "step_commit"},
+    {"pml_commit_overwrite", TABLE, "step_overwrite"},
     {"pml_commit_run", TABLE, "step_commit"},
     {"pml_commit_user", HERE},
     {"pml_env_acquire", HERE},
@@ -75,7 +76,9 @@ static const public_call calls[] = {
     {"pml_rt_context_metrics", REST, "step_metrics"},
     {"pml_rt_context_open", LIVE, "context_and_writer_open_without_leaks"},
     {"pml_rt_entry_get", HERE},
+    {"pml_rt_histogram_percentile", HERE},
     {"pml_rt_offsets_all_lost", HERE},
+    {"pml_rt_offsets_clean", "realtime/clean_test.c", "cleaner_with_any_failure_removes_orphans_only"},
     {"pml_rt_offsets_count", HERE},
     {"pml_rt_offsets_find", REST, "step_offsets"},
     {"pml_rt_offsets_free", HERE},
@@ -87,6 +90,7 @@ static const public_call calls[] = {
     {"pml_rt_prepared_free", HERE},
     {"pml_rt_prepared_get", HERE},
     {"pml_rt_progress_abort", LIVE, "abort_can_be_repeated"},
+    {"pml_rt_progress_repair", "realtime/repair_test.c", "repair_without_memory_changes_nothing"},
     {"pml_rt_seal", LIVE, "seal_and_prepare_can_be_repeated"},
     {"pml_rt_split_deserialize", TICKET, "failing_allocations_use_no_ticket_up"},
     {"pml_rt_split_release_ticket", REST, "tickets_are_let_go"},
@@ -110,6 +114,7 @@ static const public_call calls[] = {
     {"pml_table_acquire", HERE},
     {"pml_table_arrow_schema", REST, "step_describe"},
     {"pml_table_create", TABLE, "step_create"},
+    {"pml_table_drop_partitions", TABLE, "step_drop"},
     {"pml_table_env", HERE},
     {"pml_table_files", REST, "step_lists"},
     {"pml_table_latest_snapshot", REST, "step_describe"},
@@ -122,6 +127,7 @@ static const public_call calls[] = {
     {"pml_table_schema_id", HERE},
     {"pml_table_schema_json", REST, "step_describe"},
     {"pml_table_snapshots", REST, "step_lists"},
+    {"pml_table_truncate", "realtime/reset_test.c", "truncate_without_memory_changes_nothing"},
     {"pml_text_clear", HERE},
     {"pml_version", HERE},
     {"pml_writer_close", HERE},
@@ -275,7 +281,9 @@ static void contexts_entries_and_offsets(rt_kit *k, pml_error *err)
     pml_rt_offset_info offset = PML_RT_OFFSET_INFO_INIT;
     pml_rt_offsets *offsets;
     const pml_rt_entry *const *entries;
+    const pml_rt_histogram histogram = PML_RT_HISTOGRAM_INIT;
     size_t n;
+    quiet(t, assert_int_equal(pml_rt_histogram_percentile(&histogram, 50), 0));
     quiet(t, pml_rt_context_acquire(k->ctx); pml_rt_context_close(k->ctx));
     pml_rt_prepared *prepared = rt_kit_prepare(k, 2);
     quiet(t, entries = pml_rt_prepared_get(&n, prepared));

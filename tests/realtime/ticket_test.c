@@ -23,7 +23,7 @@ static void advance_clock(world *w, long long seconds)
 static void setup(world *w, const char *const option[2])
 {
     pml_error err = PML_ERROR_INIT;
-    rt_kit_create(&w->k, NULL, "", "");
+    rt_kit_create(&w->k, NULL, "", "\"realtime.reaper\":\"inline\"");
     rt_kit_start(&w->k, NULL, option);
     rt_kit_write(&w->k, 10, NULL);
     (void)rt_kit_cycle(&w->k, 1);

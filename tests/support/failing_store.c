@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/failing_store.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "stores/memory.h"
@@ -61,12 +62,32 @@ static void w_segment_release(void *segment)
     memory_vtbl->segment_release(segment);
 }
 
+atomic_int failing_store_views_released;
+atomic_ulong failing_store_releaser;
+
+static pml_rt_view_vtbl view_vtbl; /* the memory store's, with another release */
+static void (*view_release)(void *view);
+
+static void w_view_release(void *view)
+{
+    atomic_store(&failing_store_releaser, (unsigned long)pthread_self());
+    view_release(view);
+    (void)atomic_fetch_add(&failing_store_views_released, 1);
+}
+
 static int w_acquire_view(void *store, void **view, const pml_rt_view_vtbl **vtbl, pml_error *err)
 {
     wrapped *w = store;
     *view = NULL;
     PML_RETURN_IF(fails(FAIL_ACQUIRE_VIEW, err));
-    return w->vt->acquire_view(w->store, view, vtbl, err);
+    PML_RETURN_IF(w->vt->acquire_view(w->store, view, vtbl, err));
+    if (view_release == NULL) {
+        view_vtbl = **vtbl;
+        view_release = view_vtbl.release;
+        view_vtbl.release = w_view_release;
+    }
+    *vtbl = &view_vtbl;
+    return PML_OK;
 }
 
 static int w_advance(void *store, int64_t end, int64_t snapshot_id, pml_error *err)

@@ -5,6 +5,7 @@
 
 #include <paimonlive/sys/realtime_store.h>
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 typedef enum failing_call {
@@ -29,6 +30,9 @@ typedef struct failing_script {
 } failing_script;
 
 extern failing_script failing_store;
+/* Views that were released, and the thread (pthread_t) that released the last one. */
+extern atomic_int failing_store_views_released;
+extern atomic_ulong failing_store_releaser;
 extern const pml_rt_plugin failing_store_plugin;
 
 #endif
