@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Thin targets over the presets of CMakePresets.json. Each build has its own folder build/<preset>.
 .DEFAULT_GOAL := build
-.PHONY: build demo bench check check-tsan check-java check-pypaimon lint format install clean help
+.PHONY: build demo bench check check-tsan check-java check-pypaimon check-hosts check-kills abi fuzz lint format install clean help
 # One recipe at a time: the tools below share the machine's cores among themselves.
 .NOTPARALLEL:
 
 JOBS ?= $(shell nproc)
+SECONDS ?= 60
 PREFIX ?= /usr/local
+KILLS ?= 200
 # A build folder keeps the generator it was made with; a new one gets Ninja when it is installed.
 generator = CMAKE_GENERATOR="$$(if command -v ninja >/dev/null; then echo Ninja; else echo 'Unix Makefiles'; fi)"
 # $(call cmake-build,PRESET): configure and build.
@@ -28,6 +30,7 @@ demo: build
 
 bench: build
 	@bench/run $(BENCH_FLAGS)
+	@bench/run-read $(BENCH_READ_FLAGS)
 
 check:
 	@scripts/bootstrap
@@ -45,6 +48,30 @@ check-java: build
 check-pypaimon: build
 	@PML=$(CURDIR)/build/pml scripts/check-pypaimon
 
+check-hosts: build
+	@scripts/check-hosts build/release
+
+check-kills:
+	@scripts/bootstrap
+	$(call cmake-build,debug-asan)
+	@KILLS=$(KILLS) build/debug-asan/tests/test_realtime_kill
+
+abi:
+	@scripts/bootstrap
+	@JOBS=$(JOBS) scripts/abi-diff $(if $(BASE),$(BASE),$(error say which commit to compare with: make abi BASE=...))
+
+# The corpus grows in build/fuzz/corpus; what breaks something is left in build/fuzz/found.
+fuzz:
+	@test -f "tests/fuzz/$(TARGET)_fuzz.c" || { echo "make fuzz TARGET=<noun> SECONDS=<n>, noun one of:" \
+	  $(patsubst tests/fuzz/%_fuzz.c,%,$(wildcard tests/fuzz/*_fuzz.c)); exit 2; }
+	@scripts/bootstrap
+	@$(generator) cmake --preset fuzz $(CMAKE_FLAGS) --log-level=WARNING >/dev/null
+	@cmake --build build/fuzz -j $(JOBS) --target fuzz_$(TARGET)
+	@mkdir -p build/fuzz/corpus/$(TARGET) build/fuzz/found
+	@ARROW_DEFAULT_MEMORY_POOL=system UBSAN_OPTIONS=print_stacktrace=1 TZ=UTC build/fuzz/tests/fuzz_$(TARGET) \
+	  -max_total_time=$(SECONDS) -timeout=20 -rss_limit_mb=4096 -print_final_stats=1 \
+	  -artifact_prefix=build/fuzz/found/$(TARGET)- build/fuzz/corpus/$(TARGET) tests/fuzz/corpus/$(TARGET)
+
 lint:
 	@scripts/bootstrap
 	@scripts/lint
@@ -56,7 +83,7 @@ install: build
 	@cmake --install build/release --prefix $(PREFIX)
 
 clean:
-	rm -rf build/debug-asan build/release build/tsan build/coverage build/lib build/pml
+	rm -rf build/debug-asan build/fuzz build/release build/tsan build/coverage build/lib build/pml
 
 help:
 	@echo "make              build the library and the command (build/pml)"
@@ -66,6 +93,10 @@ help:
 	@echo "make check-tsan   the tests of several threads with TSan"
 	@echo "make check-java   Java Paimon reads what we write and the other way round (needs a JDK and Maven)"
 	@echo "make check-pypaimon  the same with pypaimon"
+	@echo "make check-hosts  the library in processes that have another Apache Arrow, of other versions"
+	@echo "make check-kills  a live writer killed KILLS=$(KILLS) times: no row is lost, none is there twice"
+	@echo "make abi BASE=... what changed since a commit for programs that are built already (needs abigail-tools)"
+	@echo "make fuzz TARGET=manifest SECONDS=60   one target of tests/fuzz with libFuzzer (needs clang)"
 	@echo "make lint         style checks and the static analyser"
 	@echo "make format       lay out the C and C++ files that you changed"
 	@echo "make install      into PREFIX=$(PREFIX), below DESTDIR if set"

@@ -7,11 +7,11 @@ install(DIRECTORY include/paimonlive DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FIL
 install(TARGETS paimonlive EXPORT PaimonLiveTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(TARGET paimonlive_bridge)
   install(TARGETS paimonlive_bridge LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/paimonlive)
-  install(FILES ${PML_ARROW_WHEEL_LIBRARIES} DESTINATION ${CMAKE_INSTALL_LIBDIR}/paimonlive
+  install(FILES ${PML_ARROW_PRIVATE} DESTINATION ${CMAKE_INSTALL_LIBDIR}/paimonlive
     PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
-  if(PML_ARROW_WHEEL_LIBRARIES)
+  if(PML_ARROW_PRIVATE)
     file(GLOB pml_arrow_licenses ${PML_ARROW_WHEEL}/pyarrow-*.dist-info/licenses/*.txt)
-    install(FILES ${pml_arrow_licenses} DESTINATION ${CMAKE_INSTALL_DOCDIR}/arrow)
+    install(FILES ${pml_arrow_licenses} ${CMAKE_CURRENT_LIST_DIR}/arrow-changes.txt DESTINATION ${CMAKE_INSTALL_DOCDIR}/arrow)
   endif()
 endif()
 if(TARGET pml)

@@ -43,6 +43,23 @@ int app_say(int code, const char *format, ...)
     return code;
 }
 
+int app_confirm(const args *a, const char *format, ...)
+{
+    char what[512], answer[16];
+    va_list list;
+    va_start(list, format);
+    (void)vsnprintf(what, sizeof what, format, list);
+    va_end(list);
+    if (args_has(a, "yes"))
+        return EXIT_OK;
+    if (!isatty(STDIN_FILENO))
+        return args_wrong(a->command, "%s would be removed: repeat with --yes", what);
+    (void)fprintf(stderr, "Remove %s? [y/N] ", what);
+    if (fgets(answer, sizeof answer, stdin) != NULL && (answer[0] == 'y' || answer[0] == 'Y'))
+        return EXIT_OK;
+    return app_say(EXIT_ERROR, "nothing was removed");
+}
+
 void *app_alloc(size_t n)
 {
     return app_realloc(NULL, n);

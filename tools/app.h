@@ -21,10 +21,17 @@ struct app {
         "format", "FORMAT", "table (default), json (one object a line) or csv" \
     }
 
+#define OPTION_YES                 \
+    {                              \
+        "yes", NULL, "do not ask" \
+    }
+
 /* Prints the error and gives the exit code for it: rc is what the library returned. */
 int app_fail(int rc, const pml_error *err);
 /* Prints "pml: ..." and returns code. */
 int app_say(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Asks on a terminal whether what the format says is to be removed; --yes answers. EXIT_OK: yes. Elsewhere --yes is needed. */
+int app_confirm(const args *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* malloc that ends the program when there is no memory: the command holds no state worth saving. */
 void *app_alloc(size_t n);
 void *app_realloc(void *p, size_t n);

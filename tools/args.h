@@ -13,7 +13,7 @@
 /* What the command answers the shell with; --help and the man page list them. */
 enum { EXIT_OK = 0, EXIT_ERROR = 1, EXIT_USAGE = 2, EXIT_UNSUPPORTED = 3, EXIT_NOT_FOUND = 4, EXIT_CONFLICT = 5 };
 
-enum { ARGS_OPERANDS_MAX = 4, ARGS_GIVEN_MAX = 256 };
+enum { ARGS_OPERANDS_MAX = 32, ARGS_GIVEN_MAX = 256 };
 
 typedef struct args_option {
     const char *name;  /* without the dashes; NULL ends a list */

@@ -122,24 +122,20 @@ static int dump(struct app *app, pml_scan *scan, bool sorted)
     return rc == PML_OK ? EXIT_OK : app_fail(rc, &err);
 }
 
-/* Arguments of the oracle that need more than this version has. */
+/* An argument of the oracle that needs more than this version has. */
 static int refuse(const args *a)
 {
-    static const char *const needs[][2] = {{"tag", "tags"}, {"system", "system-tables"}};
-    for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
-        if (args_has(a, needs[i][0]))
-            return app_say(EXIT_UNSUPPORTED, "unsupported: --%s needs %s", needs[i][0], needs[i][1]);
-    return EXIT_OK;
+    return args_has(a, "system") ? app_say(EXIT_UNSUPPORTED, "unsupported: --system needs system-tables") : EXIT_OK;
 }
 
 static int run_dump(struct app *app, const args *a)
 {
-    scan_request request = {.snapshot = -1, .limit = -1};
+    scan_request request = {.limit = -1};
     pml_table *table = NULL;
     pml_scan *scan = NULL;
     int code = refuse(a);
     if (code == EXIT_OK)
-        code = args_int64(&request.snapshot, a, "snapshot", 1, INT64_MAX);
+        code = moment_get(&request.moment, a);
     if (code != EXIT_OK)
         return code;
     request.columns = args_value(a, "columns");
@@ -159,9 +155,8 @@ static int run_dump(struct app *app, const args *a)
 
 static const args_option dump_options[] = {{"columns", "a,b", "columns, in this order (default: all)"},
                                            {"filter", "PREDICATE", "rows that match, in JSON: {\"eq\":[\"id\",7]}"},
-                                           {"snapshot", "N", "the table as of snapshot N (default: the latest)"},
+                                           OPTION_MOMENT,
                                            {"branch", "NAME", "a branch of the table"},
-                                           {"tag", "NAME", "not supported: exit code 3"},
                                            {"system", "NAME", "not supported: exit code 3"},
                                            {"option", "KEY=VALUE", "a table option for this command; may be repeated"},
                                            {"unsorted", NULL, "print rows as they are read"},

@@ -7,6 +7,7 @@
 
 #include "commands.h"
 #include "output.h"
+#include "overwrite.h"
 #include "progress.h"
 #include "sink.h"
 
@@ -62,7 +63,7 @@ static int copy_rows(sink *s, struct ArrowArrayStream *stream, int64_t every, pr
         open = 0;
         *committed = rc == PML_OK ? rows : *committed;
     }
-    if (rc == PML_OK && open > 0)
+    if (rc == PML_OK && (open > 0 || s->overwrite))
         rc = sink_commit(s, err);
     if (rc == PML_OK)
         *committed = rows;
@@ -92,12 +93,34 @@ static bool offsets_external(const pml_table *table)
     return mode != NULL && strcasecmp(mode, "external") == 0;
 }
 
+typedef struct replacement {
+    bool on, has_spec;
+    partition_words words;
+} replacement;
+
+/* --overwrite and --partition. */
+static int replace_get(replacement *out, const args *a)
+{
+    const char *words[ARGS_GIVEN_MAX];
+    size_t n = 0;
+    *out = (replacement){.on = args_has(a, "overwrite")};
+    while ((words[n] = args_nth(a, "partition", n)) != NULL)
+        n++;
+    out->has_spec = n > 0;
+    if (n > 0 && !out->on)
+        return args_wrong(a->command, "--partition says which rows --overwrite replaces: it is missing");
+    if (out->on && args_has(a, "live"))
+        return args_wrong(a->command, "--overwrite and --live do not go together: live rows are added");
+    return partition_words_get(&out->words, a->command, n, words);
+}
+
 static int ingest(struct app *app, const args *a, pml_table *table, const pml_rows_options *options, int64_t every,
-                  progress *p)
+                  const replacement *replace, progress *p)
 {
     pml_error err = PML_ERROR_INIT;
     struct ArrowArrayStream stream = {0};
     sink s = {0};
+    const pml_partition_spec spec = {replace->words.n, replace->words.pairs};
     int64_t committed = 0;
     bool opened = false;
     int rc = pml_rows_open(&stream, table, a->operand[1], options, &err);
@@ -105,8 +128,11 @@ static int ingest(struct app *app, const args *a, pml_table *table, const pml_ro
         rc = sink_open(&s, app, table, args_value(a, "user"), args_has(a, "live"), &err);
         opened = rc == PML_OK;
     }
-    if (rc == PML_OK)
+    if (rc == PML_OK) {
+        s.overwrite = replace->on;
+        s.spec = replace->has_spec ? &spec : NULL;
         rc = copy_rows(&s, &stream, every, p, &committed, &err);
+    }
     progress_end(p);
     if (stream.release != NULL)
         stream.release(&stream);
@@ -132,9 +158,12 @@ static int run_ingest(struct app *app, const args *a)
     pml_rows_options options;
     progress p;
     pml_table *table = NULL;
+    replacement replace;
     int64_t every = INT64_MAX;
     progress_start(&p);
-    int code = rows_options_get(&options, a, &p);
+    int code = replace_get(&replace, a);
+    if (code == EXIT_OK)
+        code = rows_options_get(&options, a, &p);
     if (code == EXIT_OK)
         code = args_int64(&every, a, "commit-every", 1, INT64_MAX);
     if (code == EXIT_OK)
@@ -154,8 +183,9 @@ static int run_ingest(struct app *app, const args *a)
                        pml_table_path(table));
     options.batch_rows = every < BATCH_ROWS ? every : BATCH_ROWS;
     if (code == EXIT_OK)
-        code = ingest(app, a, table, &options, every, &p);
+        code = ingest(app, a, table, &options, every, &replace, &p);
     progress_end(&p);
+    partition_words_free(&replace.words);
     if (table != NULL)
         pml_table_release(table);
     return code;
@@ -173,6 +203,8 @@ static const args_option ingest_options[] = {
     ROW_OPTIONS,
     {"commit-every", "N", "a snapshot after every N rows (default: one at the end)"},
     {"live", NULL, "write through the real-time writer"},
+    {"overwrite", NULL, "replace rows: of the partitions that get some, of a table without partitions all"},
+    {"partition", "KEY=VALUE", "with --overwrite: replace all rows of these partitions; may be repeated"},
     {"option", "KEY=VALUE", "a table option for this command; may be repeated"},
     OPTION_WAREHOUSE,
     {NULL, NULL, NULL}};
@@ -189,9 +221,11 @@ const command command_ingest = {
         "(CSV and Parquet, or 8192 rows) are not divided: --commit-every counts at least N rows. A row of CSV may be\n"
         "at most 2 MiB long, one of JSON 64 MiB.\n"
         "Every run begins with the first row: run again, with --live as well, it adds the rows again. Going on behind\n"
-        "`pml offsets` is for programs that use the library.\n",
+        "`pml offsets` is for programs that use the library.\n"
+        "--overwrite replaces rows in the first commit of the run; with --commit-every later ones add to it.\n",
     .examples = "  pml ingest flights flights.csv.gz --commit-every 1000000\n"
-                "  producer | pml ingest events - --format json --live --commit-every 1000\n",
+                "  producer | pml ingest events - --format json --live --commit-every 1000\n"
+                "  pml ingest events day.parquet --overwrite --partition dt=2026-01-01\n",
     .options = ingest_options,
     .run = run_ingest};
 

@@ -9,9 +9,11 @@
 #include "commands.h"
 
 static const command *const commands[] = {
-    &command_table_create, &command_table_describe, &command_table_list, &command_table_drop, &command_load,
-    &command_ingest,       &command_scan,           &command_count,      &command_dump,       &command_snapshots,
-    &command_files,        &command_offsets,        &command_schema};
+    &command_table_create,   &command_table_describe,       &command_table_list, &command_table_drop,
+    &command_table_truncate, &command_table_drop_partition, &command_load,       &command_ingest,
+    &command_scan,           &command_count,                &command_dump,       &command_snapshots,
+    &command_files,          &command_offsets_repair,       &command_offsets_clean,
+    &command_offsets,        &command_schema};
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
 static void print_overview(void)
@@ -21,7 +23,7 @@ static void print_overview(void)
         "Usage: pml COMMAND [OPERAND]... [OPTION]...\n\nCommands:\n");
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
         char line[160];
-        (void)snprintf(line, sizeof line, "  %-16s %s\n", commands[i]->name, commands[i]->summary);
+        (void)snprintf(line, sizeof line, "  %-20s %s\n", commands[i]->name, commands[i]->summary);
         app_puts(line);
     }
     app_puts(
@@ -121,6 +123,6 @@ int main(int argc, char **argv)
         return run(c, n - taken, words + taken);
     if (strcmp(words[help], "table") == 0)
         return app_say(n > 1 && is_help(words[1]) ? EXIT_OK : EXIT_USAGE,
-                       "table has the commands create, describe, list and drop: pml table create --help");
+                       "table has the commands create, describe, list, drop, truncate and drop-partition: pml table create --help");
     return command_unknown(words[help]);
 }

@@ -38,8 +38,8 @@ int scan_new(pml_scan **out, pml_table *table, const scan_request *request)
     int code = EXIT_OK;
     *out = NULL;
     int rc = pml_scan_new(out, table, &err);
-    if (rc == PML_OK && request->snapshot >= 0)
-        rc = pml_scan_set_snapshot(*out, request->snapshot, &err);
+    if (rc == PML_OK)
+        rc = moment_set(*out, &request->moment, &err);
     if (rc == PML_OK && request->no_columns)
         rc = pml_scan_set_columns(*out, NULL, 0, &err);
     if (rc == PML_OK && request->columns != NULL) {
@@ -68,8 +68,8 @@ static int request_get(scan_request *request, const args *a)
 {
     const char *where = args_value(a, "where");
     where_error e;
-    *request = (scan_request){.snapshot = -1, .limit = -1};
-    int code = args_int64(&request->snapshot, a, "snapshot", 1, INT64_MAX);
+    *request = (scan_request){.limit = -1};
+    int code = moment_get(&request->moment, a);
     if (code == EXIT_OK)
         code = args_int64(&request->limit, a, "limit", 0, INT64_MAX);
     if (code != EXIT_OK)
@@ -83,14 +83,16 @@ static int request_get(scan_request *request, const args *a)
     return EXIT_OK;
 }
 
-static int print_plan(struct app *app, pml_scan *scan, output_format format)
+static int print_plan(struct app *app, pml_scan *scan, int64_t threads, output_format format)
 {
+    pml_read_options options = PML_READ_OPTIONS_INIT;
     pml_error err = PML_ERROR_INIT;
     pml_plan *plan = NULL;
     struct ArrowArrayStream stream = {0};
     int rc = pml_scan_plan(&plan, scan, &err);
+    options.threads = (uint32_t)threads;
     if (rc == PML_OK)
-        rc = pml_read_open(&stream, plan, NULL, &err);
+        rc = pml_read_open(&stream, plan, &options, &err);
     pml_plan_free(plan); /* the stream holds what it needs */
     return rc == PML_OK ? output_stream(app, &stream, format) : app_fail(rc, &err);
 }
@@ -101,7 +103,10 @@ static int run_scan(struct app *app, const args *a)
     output_format format;
     pml_table *table = NULL;
     pml_scan *scan = NULL;
+    int64_t threads = 1;
     int code = output_format_get(&format, a);
+    if (code == EXIT_OK)
+        code = args_int64(&threads, a, "threads", 1, PML_READ_THREADS_MAX);
     if (code == EXIT_OK)
         code = request_get(&request, a);
     if (code != EXIT_OK)
@@ -110,7 +115,7 @@ static int run_scan(struct app *app, const args *a)
     if (code == EXIT_OK)
         code = scan_new(&scan, table, &request);
     if (code == EXIT_OK)
-        code = print_plan(app, scan, format);
+        code = print_plan(app, scan, threads, format);
     pml_scan_free(scan);
     if (table != NULL)
         pml_table_release(table);
@@ -162,7 +167,8 @@ static int run_count(struct app *app, const args *a)
 static const args_option scan_options[] = {{"columns", "a,b", "columns, in this order (default: all)"},
                                            {"where", "SQL", "rows for which this is true"},
                                            {"limit", "N", "at most N rows, any of them"},
-                                           {"snapshot", "N", "the table as of snapshot N (default: the latest)"},
+                                           OPTION_MOMENT,
+                                           {"threads", "N", "read with N threads; the order stays"},
                                            OPTION_FORMAT,
                                            {"branch", "NAME", "a branch of the table"},
                                            {"option", "KEY=VALUE", "a table option for this command; may be repeated"},
@@ -177,12 +183,12 @@ const command command_scan = {
     .summary = "Print rows of a table.",
     .details = WHERE_DETAILS,
     .examples = "  pml scan flights --columns origin,dest --where \"day = DATE '2024-01-31'\" --limit 10\n"
-                "  pml scan flights --format csv > flights.csv\n",
+                "  pml scan flights --timestamp 2024-01-31T12:00:00 --format csv > flights.csv\n",
     .options = scan_options,
     .run = run_scan};
 
 static const args_option count_options[] = {{"where", "SQL", "only rows for which this is true"},
-                                            {"snapshot", "N", "the table as of snapshot N (default: the latest)"},
+                                            OPTION_MOMENT,
                                             {"branch", "NAME", "a branch of the table"},
                                             {"option", "KEY=VALUE", "a table option for this command; may be repeated"},
                                             OPTION_WAREHOUSE,

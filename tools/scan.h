@@ -4,6 +4,7 @@
 #define PML_TOOLS_SCAN_H
 
 #include "app.h"
+#include "moment.h"
 
 struct where_node;
 
@@ -12,7 +13,8 @@ typedef struct scan_request {
     bool no_columns;     /* row counts only */
     struct where_node *where;
     const char *where_text;  /* of --where, for messages; NULL: where came from --filter */
-    int64_t snapshot, limit; /* -1: the latest, all */
+    moment moment;
+    int64_t limit; /* -1: all */
 } scan_request;
 
 /* A scan of the table with all of it set. EXIT_OK, or an exit code, said already. */

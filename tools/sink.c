@@ -71,21 +71,28 @@ int sink_write(sink *s, struct ArrowArray *array, const struct ArrowSchema *sche
     return pml_writer_write(s->writer, array, schema, err);
 }
 
+static int commit_messages(pml_commit_result *r, sink *s, pml_messages **m, uint32_t flags, pml_error *err)
+{
+    pml_commit_options options = PML_COMMIT_OPTIONS_INIT;
+    options.flags = flags;
+    return s->overwrite ? pml_commit_overwrite(r, s->commit, s->spec, m, 1, s->identifier, &options, err)
+                        : pml_commit_run(r, s->commit, m, 1, s->identifier, &options, err);
+}
+
 static int commit_plain(sink *s, pml_error *err)
 {
     pml_messages *m = NULL;
     pml_commit_result result = PML_COMMIT_RESULT_INIT;
-    pml_commit_options options = PML_COMMIT_OPTIONS_INIT;
     int rc = pml_writer_prepare(&m, s->writer, err);
-    if (rc == PML_OK && pml_messages_rows(m) > 0) {
-        rc = pml_commit_run(&result, s->commit, &m, 1, s->identifier, &options, err);
-        options.flags = PML_COMMIT_CHECK;
+    if (rc == PML_OK && (pml_messages_rows(m) > 0 || s->overwrite)) {
+        rc = commit_messages(&result, s, &m, 0, err);
         for (int i = 1; rc == PML_E_UNKNOWN_OUTCOME && i < COMMIT_TRIES; i++)
-            rc = pml_commit_run(&result, s->commit, &m, 1, s->identifier, &options, err);
+            rc = commit_messages(&result, s, &m, PML_COMMIT_CHECK, err);
         if (rc == PML_OK) {
             s->snapshot_id = result.snapshot_id;
-            s->commits++;
+            s->commits += result.snapshot_id >= 0;
             s->identifier++;
+            s->overwrite = false; /* later rows of the same run are added */
         } else if (rc != PML_E_UNKNOWN_OUTCOME) {
             (void)pml_commit_abort(s->commit, &m, 1, NULL); /* err keeps what went wrong first */
         }

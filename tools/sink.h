@@ -12,6 +12,8 @@ typedef struct sink {
     int64_t snapshot_id; /* of the last commit, -1: none yet */
     int64_t commits;
     pml_writer *writer;      /* plain */
+    bool overwrite;          /* plain: the first commit replaces rows, */
+    const pml_partition_spec *spec; /* of these partitions; NULL: as the table's options say */
     pml_rt_context *context; /* real-time */
     pml_rt_writer *live;
 } sink;

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "app.h"
 #include "commands.h"
@@ -186,13 +185,6 @@ static bool path_to_name(const char *path, char **warehouse, char **name)
     return good;
 }
 
-static bool confirm(const char *path)
-{
-    char answer[16];
-    (void)fprintf(stderr, "Remove %s and everything in it? [y/N] ", path);
-    return fgets(answer, sizeof answer, stdin) != NULL && (answer[0] == 'y' || answer[0] == 'Y');
-}
-
 static int drop(struct app *app, const char *warehouse, const char *name)
 {
     pml_error err = PML_ERROR_INIT;
@@ -214,12 +206,8 @@ static int run_drop(struct app *app, const args *a)
         code = app_say(EXIT_NOT_FOUND, "there is no table in %s", path);
     if (code == EXIT_OK && !path_to_name(path, &warehouse, &name))
         code = app_say(EXIT_USAGE, "%s is not <warehouse>/<database>.db/<table>: remove the directory by hand", path);
-    if (code == EXIT_OK && !args_has(a, "yes")) {
-        if (!isatty(STDIN_FILENO))
-            code = args_wrong(a->command, "%s would be removed: repeat with --yes", path);
-        else if (!confirm(path))
-            code = app_say(EXIT_ERROR, "nothing was removed");
-    }
+    if (code == EXIT_OK)
+        code = app_confirm(a, "%s and everything in it", path);
     if (code == EXIT_OK)
         code = drop(app, warehouse, name);
     free(name);
@@ -228,7 +216,7 @@ static int run_drop(struct app *app, const args *a)
     return code;
 }
 
-static const args_option drop_options[] = {{"yes", NULL, "do not ask"}, OPTION_WAREHOUSE, {NULL, NULL, NULL}};
+static const args_option drop_options[] = {OPTION_YES, OPTION_WAREHOUSE, {NULL, NULL, NULL}};
 
 const command command_table_drop = {.name = "table drop",
                                     .operands = "TABLE",

@@ -18,6 +18,12 @@
  * Each snapshot records, per partition-bucket, the offset up to which rows are committed; after a restart the caller reads it
  * (pml_rt_offsets_load) and replays its source from there. Memory grows until the caller prepares and commits.
  *
+ * KEEPING PROGRESS: other writers' commits do not repeat what the newest commit of this library recorded, and when its snapshot has
+ * expired all is lost. So a context that has a writer, but commits nothing for realtime.reanchor-interval (10 minutes), makes an
+ * empty commit that repeats it, if the latest snapshot does not say it already. There is no thread behind this: the next write,
+ * prepare, commit, advance or plan on the context does it. A program that is idle for longer than its table keeps snapshots must make
+ * one of these calls now and then: pml_rt_advance to the latest snapshot is the cheapest.
+ *
  * One context serves one table branch. One writer per context; one prepare in flight (prepared, not yet committed or aborted).
  * Threads: a context is thread-safe; a writer is thread-safe for write, seal and prepare; open, close and abort are exclusive.
  * Not usable in a forked child (PML_E_STATE).
@@ -77,8 +83,10 @@ typedef struct pml_rt_metrics {
         commit_idempotent_hits, advances, reclaimed_rows, plans, plan_retries, dropped_views;
     /* calls: sum and maximum in nanoseconds */
     int64_t write_ns_sum, write_ns_max, prepare_ns_sum, prepare_ns_max, plan_ns_sum, plan_ns_max;
+    int64_t reanchors; /* empty commits that only carried the progress on */
 } pml_rt_metrics;
-#define PML_RT_METRICS_INIT {.struct_size = sizeof(pml_rt_metrics)}
+#define PML_RT_METRICS_INIT \
+    {sizeof(pml_rt_metrics), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 /* Takes no write lock. */
 PML_API int pml_rt_context_metrics(pml_rt_metrics *out, pml_rt_context *context, pml_error *err);
 
@@ -109,7 +117,7 @@ typedef struct pml_rt_write_result {
     int32_t bucket[PML_RT_WRITE_RESULT_PBS];
     int64_t first_offset[PML_RT_WRITE_RESULT_PBS], end_offset[PML_RT_WRITE_RESULT_PBS];
 } pml_rt_write_result;
-#define PML_RT_WRITE_RESULT_INIT {.struct_size = sizeof(pml_rt_write_result)}
+#define PML_RT_WRITE_RESULT_INIT {sizeof(pml_rt_write_result), 0, 0, {0}, {0}, {0}}
 
 /* Adds rows; when it returns PML_OK every later plan on this context shows them. The schema must equal the table's columns; with
    realtime.offset-mode=external a first column _REALTIME_OFFSET (int64, not null, strictly increasing) or first_offset gives the
@@ -140,7 +148,7 @@ typedef struct pml_rt_entry_info {
     int64_t begin, end;  /* half-open range of offsets this entry accounts for */
     int64_t rows, files;
 } pml_rt_entry_info;
-#define PML_RT_ENTRY_INFO_INIT {.struct_size = sizeof(pml_rt_entry_info)}
+#define PML_RT_ENTRY_INFO_INIT {sizeof(pml_rt_entry_info), NULL, 0, 0, 0, 0}
 PML_API int pml_rt_entry_get(pml_rt_entry_info *out, const pml_rt_entry *entry, pml_error *err);
 
 /* PML_E_STATE, naming partition-buckets, while accepted rows are not covered by a prepare; the writer stays open then. */
@@ -154,7 +162,7 @@ typedef struct pml_rt_commit_result {
     int64_t snapshot_id, latest_id, attempts;
     uint32_t already_committed, reserved;
 } pml_rt_commit_result;
-#define PML_RT_COMMIT_RESULT_INIT {.struct_size = sizeof(pml_rt_commit_result)}
+#define PML_RT_COMMIT_RESULT_INIT {sizeof(pml_rt_commit_result), 0, 0, 0, 0, 0}
 
 /* Publishes files and progress of the entries in one snapshot. May be repeated with the same entries: nothing happens twice.
    Unless realtime.auto-advance=false the entries' context is advanced. PML_E_INVAL (empty, gap or overlap among the entries),
@@ -167,7 +175,10 @@ PML_API int pml_rt_commit(pml_rt_commit_result *out, pml_commit *commit, const p
 /* Gives entries up: deletes their files, their rows stay in memory for the next prepare. PML_E_CONFLICT for committed ones. */
 PML_API int pml_rt_progress_abort(pml_commit *commit, const pml_rt_entry *const *entries, size_t n, pml_error *err);
 /* Lets go of memory below the progress of a committed snapshot. Idempotent; pinned plans and streams are not touched. An id older
-   than what the context knows does nothing, unless the newer snapshots are gone: then the table was rolled back. A plugin's error
+   than what the context knows does nothing. But when the newest snapshot that the context saw is gone with all above it, or is
+   another one of the same id, the table was rolled back: then the latest snapshot counts, partition-buckets whose progress went back
+   or was moved by another writer since want a new context (PML_E_RECREATE from writes, seals and prepares; plans leave their memory
+   out), and the others go on. Roll back only while no writer is active, then advance or open a new context. A plugin's error
    is returned after all other stores were told; call again. PML_E_INVAL, PML_E_NOT_FOUND, PML_E_RECREATE, PML_E_BUSY (other
    advances came first a hundred times). */
 PML_API int pml_rt_advance(pml_rt_context *context, int64_t snapshot_id, pml_error *err);
@@ -190,8 +201,50 @@ typedef struct pml_rt_offset_info {
     uint32_t lost, reset;
     char lineage[33];    /* hex, "" when unknown */
 } pml_rt_offset_info;
-#define PML_RT_OFFSET_INFO_INIT {.struct_size = sizeof(pml_rt_offset_info)}
+#define PML_RT_OFFSET_INFO_INIT {sizeof(pml_rt_offset_info), NULL, 0, 0, 0, {0}}
 PML_API int pml_rt_offsets_get(pml_rt_offset_info *out, const pml_rt_offsets *offsets, size_t i, pml_error *err);
+
+/* Up to where a partition-bucket is in the table, said by somebody who knows. */
+typedef struct pml_rt_statement {
+    const pml_rt_pb *pb;
+    int64_t end; /* exclusive; 0: nothing of it, replay it from the start */
+} pml_rt_statement;
+
+/* Ends the loss of progress (PML_E_PROGRESS_LOST): publishes a snapshot without files that records the stated ends. The last known end
+   (tiered of the lost entry) leaves the entry as it was, so that live contexts of its history go on after the next advance; another
+   value begins a new history. Lost entries that are not stated stay lost. When nothing is known of any (pml_rt_offsets_all_lost) every
+   partition-bucket that has files must be stated. To state an end that is not lost is PML_E_INVAL unless it is that end; nothing to
+   repair makes no snapshot (already_committed), so the call may be repeated after PML_E_UNKNOWN_OUTCOME. Look at the rows before you
+   state an end: too low a value writes rows twice, too high a one leaves rows out. */
+PML_API int pml_rt_progress_repair(pml_rt_commit_result *out, pml_table *table, const pml_rt_statement *statements, size_t n,
+                                   pml_error *err);
+
+enum { PML_RT_CLEAN_DRY_RUN = 1u };
+#define PML_RT_CLEAN_OLDER_THAN_MS (INT64_C(24) * 3600 * 1000)
+typedef struct pml_rt_clean_options {
+    size_t struct_size;
+    uint32_t flags, reserved;
+    int64_t older_than_ms; /* younger files stay. Less than the longest commit takes away the progress of commits under way */
+    /* Told of each file that goes, or in a dry run would go; NULL: nobody. path is borrowed for the call. */
+    void (*orphan)(void *ctx, const char *path, int64_t size_bytes, int64_t mtime_ms);
+    void *ctx;
+} pml_rt_clean_options;
+#define PML_RT_CLEAN_OPTIONS_INIT {sizeof(pml_rt_clean_options), 0, 0, PML_RT_CLEAN_OLDER_THAN_MS, NULL, NULL}
+
+typedef struct pml_rt_clean_result {
+    size_t struct_size;
+    int64_t orphans, orphan_bytes; /* removed, or in a dry run to be removed */
+    int64_t referenced;            /* named by a snapshot, tag or changelog of some branch */
+    int64_t young, newest;         /* not named, but too young, or the newest of its branch, which always stays */
+} pml_rt_clean_result;
+#define PML_RT_CLEAN_RESULT_INIT {.struct_size = sizeof(pml_rt_clean_result)}
+
+/* Removes progress files (*.offsets) that no snapshot, tag or changelog of any branch of the table names any more: expiry by others
+   leaves them behind. The newest file of a branch always stays: it is the sign that there was progress once. Files that were there at
+   the start are judged by what refers to them afterwards, so commits may go on beside it. Reads the whole before it removes anything:
+   a snapshot or tag that cannot be read is an error (PML_E_CORRUPT, PML_E_IO) and nothing goes; when a removal fails the others are
+   tried and the first error is returned. options NULL: defaults. out may be NULL. */
+PML_API int pml_rt_offsets_clean(pml_rt_clean_result *out, pml_table *table, const pml_rt_clean_options *options, pml_error *err);
 
 /* ---- read ---- */
 /* Plans of this scan show the context's uncommitted rows, merged with the snapshot. NULL takes it off again. */

@@ -36,7 +36,7 @@ typedef struct pml_rows_options {
     void (*progress)(void *ctx, int64_t bytes_done, int64_t bytes_total);
     void *progress_ctx;
 } pml_rows_options;
-#define PML_ROWS_OPTIONS_INIT {.struct_size = sizeof(pml_rows_options)}
+#define PML_ROWS_OPTIONS_INIT {sizeof(pml_rows_options), 0, 0, 0, {0}, NULL, 0, NULL, NULL}
 
 /* Opens a file ("-": standard input, JSON and CSV) as a stream of batches in the table's columns. Columns are matched by name;
    a missing column is null (an error for a NOT NULL column); an unknown one is an error. JSON rows may have "_kind"; kinds other

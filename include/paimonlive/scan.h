@@ -70,8 +70,21 @@ PML_API int pml_scan_set_columns(pml_scan *scan, const char *const *names, size_
 PML_API int pml_scan_set_predicate(pml_scan *scan, const pml_predicate *predicate, pml_error *err);
 /* At most n rows, any of them. -1: all. */
 PML_API int pml_scan_set_limit(pml_scan *scan, int64_t n, pml_error *err);
-/* A snapshot id; the columns are then those of the snapshot's schema. -1: the latest. */
+
+/* Which snapshot is read. The last of these calls counts; without any, the option of the table that says so (scan.snapshot-id,
+   scan.tag-name, scan.timestamp-millis, scan.watermark), else the latest. The columns are those of the chosen snapshot's schema, for
+   the latest those of the table. It is looked for when the plan is made: PML_E_NOT_FOUND then says what there is instead. With a
+   real-time context the plan shows the rows in memory on top of the chosen snapshot, or answers PML_E_PROGRESS_GAP when memory has
+   already let go of rows that a newer snapshot holds and this one lacks. */
+/* By id. -1: the latest. */
 PML_API int pml_scan_set_snapshot(pml_scan *scan, int64_t snapshot_id, pml_error *err);
+/* That of a tag, also when the snapshot itself has expired. The name is copied. PML_E_INVAL: no name of a tag. */
+PML_API int pml_scan_set_tag(pml_scan *scan, const char *name, pml_error *err);
+/* The newest one committed at or before this time, in milliseconds since 1970. None is that old: PML_E_NOT_FOUND. */
+PML_API void pml_scan_set_timestamp(pml_scan *scan, int64_t time_ms);
+/* The oldest one whose watermark is this or larger. None is so far: PML_E_NOT_FOUND. Of several snapshots with exactly the wanted
+   watermark, or time, the one that Java 1.4.2 takes: any of them. */
+PML_API void pml_scan_set_watermark(pml_scan *scan, int64_t watermark);
 
 /* ---- plan ---- */
 /* Decides snapshot, files and (with a real-time context) memory views. Errors: PML_E_NOT_FOUND (snapshot), PML_E_UNSUPPORTED

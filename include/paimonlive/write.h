@@ -79,6 +79,33 @@ PML_API int pml_commit_run(pml_commit_result *out, pml_commit *commit, pml_messa
 /* Deletes the files of messages that were certainly not committed. Never after PML_E_UNKNOWN_OUTCOME. */
 PML_API int pml_commit_abort(pml_commit *commit, pml_messages *const *messages, size_t n, pml_error *err);
 
+/* ---- replacing and removing rows ---- */
+/* Partitions whose values equal all the given ones; keys that are not named may have any value, so n = 0 means every partition, or
+   all of a table without partitions. Values are texts in the canonical form of the column's type (docs/rows.md), DATE and TIME also
+   as the number that stands in directory names; NULL and partition.default-name mean null. */
+typedef struct pml_partition_spec {
+    size_t n;
+    const pml_option_pair *values;
+} pml_partition_spec;
+
+/* Publishes one OVERWRITE snapshot in which the files of the messages stand instead of the rows that the partitions held: of those
+   that spec names, or with spec NULL, as the option dynamic-partition-overwrite (default true) says for a table with partitions, of
+   those that the messages bring rows for; else all rows. Every attempt looks at the newest snapshot: rows that others commit
+   meanwhile go as well. With a spec a snapshot is made also without messages; without one, no messages change nothing (snapshot_id
+   -1) where the option decides by partition. Real-time progress of what is removed begins anew (docs/realtime.md): uncommitted rows
+   of a partition-bucket that had progress are dead, and live writers of it are told by PML_E_RECREATE or PML_E_CONFLICT. Options,
+   idempotence and other errors as for pml_commit_run. PML_E_NOT_FOUND (no such partition key), PML_E_INVAL (a value that is none of
+   its type, a file outside of the spec), PML_E_CONFLICT (a file is in the table already), PML_E_UNSUPPORTED (index files). */
+PML_API int pml_commit_overwrite(pml_commit_result *out, pml_commit *commit, const pml_partition_spec *spec,
+                                 pml_messages *const *messages, size_t n, int64_t identifier, const pml_commit_options *options,
+                                 pml_error *err);
+/* Removes all rows, or those of every partition that one of the n specs names (n at least 1), as one OVERWRITE snapshot under a fresh
+   user; a snapshot is made also when there was nothing. Files stay until the older snapshots expire. After PML_E_UNKNOWN_OUTCOME the
+   call may be repeated; it then also removes what came in between (pml_commit_overwrite with PML_COMMIT_CHECK does not). */
+PML_API int pml_table_truncate(pml_commit_result *out, pml_table *table, pml_error *err);
+PML_API int pml_table_drop_partitions(pml_commit_result *out, pml_table *table, const pml_partition_spec *specs, size_t n,
+                                      pml_error *err);
+
 /* ---- where rows go ---- */
 typedef struct pml_routes pml_routes;
 

@@ -118,3 +118,28 @@ int pml_bridge__get(const pml_bridge **out, pml_env *env, pml_error *err)
     *out = slot;
     return rc;
 }
+
+/* ---- memory ---- */
+
+static void memory_charge(void *ctx, int64_t delta_bytes)
+{
+    (void)atomic_fetch_add_explicit(&((pml_env *)ctx)->bridge_bytes, delta_bytes, memory_order_relaxed);
+}
+
+static void memory_drop(void *ctx)
+{
+    pml_env_release(ctx);
+}
+
+pml_bridge_memory pml_bridge__write_memory(pml_env *env)
+{
+    pml_env_acquire(env);
+    return (pml_bridge_memory){.ctx = env, .charge = memory_charge, .drop = memory_drop};
+}
+
+pml_bridge_memory pml_bridge__read_memory(pml_env *env)
+{
+    pml_bridge_memory m = pml_bridge__write_memory(env);
+    m.bytes_max = env->bridge_bytes_max > 0 ? env->bridge_bytes_max : PML_BRIDGE_BYTES_MAX;
+    return m;
+}

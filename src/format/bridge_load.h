@@ -11,4 +11,11 @@
    PML_E_UNSUPPORTED names what was tried or which version did not fit. */
 int pml_bridge__get(const pml_bridge **out, pml_env *env, pml_error *err);
 
+/* What one call that reads may take, whatever the file claims: two columns of 2 GiB of text. */
+#define PML_BRIDGE_BYTES_MAX (INT64_C(4) << 30)
+/* Memory charged to the environment, which is held until the last array is released. For the next call of the bridge, which ends
+   it in any case. */
+pml_bridge_memory pml_bridge__read_memory(pml_env *env);
+pml_bridge_memory pml_bridge__write_memory(pml_env *env);
+
 #endif

@@ -70,7 +70,8 @@ int pml_format__create(pml_format_writer **out, pml_env *env, const char *format
                                               .page_bytes = o->page_bytes,
                                               .write_batch_rows = WRITE_BATCH_ROWS,
                                               .plain = o->plain};
-    PML_TRY(w->bridge->parquet_create(&w->parquet, &output, NULL, &schema, &options, err));
+    const pml_bridge_memory memory = pml_bridge__write_memory(env);
+    PML_TRY(w->bridge->parquet_create(&w->parquet, &output, &memory, &schema, &options, err));
     *out = w;
     w = NULL;
 out:

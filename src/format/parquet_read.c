@@ -98,10 +98,12 @@ static int reader_next(void *owner, struct ArrowArray *out, pml_error *err)
         return r->bridge->stream_error(&r->stream, err);
     if (batch.release == NULL)
         return PML_OK;
-    if (r->as_is)
+    if (r->as_is) {
         *out = batch;
-    else
-        PML_RETURN_IF(r->bridge->cast(out, &batch, &r->file_schema, &r->out_schema, NULL, err));
+    } else {
+        const pml_bridge_memory memory = pml_bridge__read_memory(r->env);
+        PML_RETURN_IF(r->bridge->cast(out, &batch, &r->file_schema, &r->out_schema, &memory, err));
+    }
     return r->check_values ? check_batch(r, out, err) : PML_OK;
 }
 
@@ -210,7 +212,8 @@ int pml_parquet__open(struct ArrowArrayStream *out, pml_env *env, const char *pa
     /* Values are checked here, by the types of the table: what the bridge would do of it costs more and knows less. */
     const pml_bridge_read_options options = {r->batch_rows, PML_BRIDGE_VALIDATE_BASIC, q->checksums};
     r->check_values = q->check_values;
-    PML_TRY(r->bridge->parquet_open(&r->file, &input, NULL, &options, err)); /* owns the input on any return */
+    const pml_bridge_memory memory = pml_bridge__read_memory(env);
+    PML_TRY(r->bridge->parquet_open(&r->file, &input, &memory, &options, err)); /* owns the input on any return */
     PML_TRY(check_identity(r, in, path, q, err)); /* the reader holds the input until the end */
     PML_TRY(open_stream(r, q, err));
     PML_TRY(pml_type__export(&schema, env, q->fields, q->n_fields, err));

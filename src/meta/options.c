@@ -58,6 +58,9 @@ static const binding bindings[] = {
     {"source.split.open-file-cost", BIND_INT64, AT(split_open_cost), 1},
     {"branch", BIND_STRING, AT(branch), 0},
     {"scan.snapshot-id", BIND_INT64, AT(scan_snapshot_id), 1},
+    {"scan.timestamp-millis", BIND_INT64, AT(scan_timestamp_ms), INT64_MIN},
+    {"scan.watermark", BIND_INT64, AT(scan_watermark), INT64_MIN},
+    {"scan.tag-name", BIND_STRING, AT(scan_tag), 0},
     {"realtime.enabled", BIND_BOOL, AT(realtime_enabled), 0},
     {"realtime.store", BIND_STRING, AT(rt_store), 0},
     {"realtime.store.stats-mode", BIND_INDEX, AT(rt_stats_mode), 0},
@@ -67,6 +70,7 @@ static const binding bindings[] = {
     {"realtime.verify.order", BIND_BOOL, AT(rt_verify_order), 0},
     {"realtime.auto-advance", BIND_BOOL, AT(rt_auto_advance), 0},
     {"realtime.foreign-overwrite", BIND_INDEX, AT(rt_foreign_overwrite), 0},
+    {"realtime.reanchor-interval", BIND_INT64, AT(rt_reanchor_interval_ms), 0},
     {"realtime.progress.max-walk", BIND_INT32, AT(rt_progress_max_walk), 1},
     {"realtime.plan.retries", BIND_INT32, AT(rt_plan_retries), 0},
     {"realtime.read-view-ttl", BIND_INT64, AT(rt_read_view_ttl_ms), 1},
@@ -194,11 +198,43 @@ static int bind_codecs(pml_table_options *out, const pml_option_source *s)
     return PML_OK;
 }
 
+/* Which snapshot a scan reads: one option at most says so, and scan.mode must agree with it. */
+static int bind_scan(pml_table_options *out, const pml_option_source *s)
+{
+    static const struct {
+        const char *key, *modes; /* that the option goes with, besides the default one */
+    } ways[] = {[PML_SCAN_LATEST] = {"", "latest-full|full|latest"},
+                [PML_SCAN_ID] = {"scan.snapshot-id", "from-snapshot|from-snapshot-full"},
+                [PML_SCAN_TAG] = {"scan.tag-name", "from-snapshot"},
+                [PML_SCAN_TIME] = {"scan.timestamp-millis", "from-timestamp"},
+                [PML_SCAN_WATERMARK] = {"scan.watermark", "from-snapshot"}};
+    const char *mode = pml_option_source__get(s, "scan.mode");
+    char needs[100] = "";
+    out->scan_by = PML_SCAN_LATEST;
+    for (size_t i = 1; i < sizeof ways / sizeof ways[0]; i++) {
+        const char *value = pml_option_source__get(s, ways[i].key);
+        if (mode != NULL && pml_option__is_one_of(ways[i].modes, mode))
+            (void)snprintf(needs + strlen(needs), sizeof needs - strlen(needs), "%s%s", needs[0] == '\0' ? "needs " : " or ",
+                           ways[i].key);
+        if (value == NULL)
+            continue;
+        if (out->scan_by != PML_SCAN_LATEST)
+            return pml_option_source__fail(s, PML_E_INVAL, ways[i].key, value,
+                                           "only one of scan.snapshot-id, scan.tag-name, scan.timestamp-millis and scan.watermark may be set");
+        out->scan_by = (int)i;
+    }
+    if (mode == NULL || strcasecmp(mode, "default") == 0 || pml_option__is_one_of(ways[out->scan_by].modes, mode))
+        return PML_OK;
+    if (out->scan_by == PML_SCAN_LATEST)
+        return pml_option_source__fail(s, PML_E_INVAL, "scan.mode", mode, needs);
+    (void)snprintf(needs, sizeof needs, "contradicts %s", ways[out->scan_by].key);
+    return pml_option_source__fail(s, PML_E_INVAL, "scan.mode", mode, needs);
+}
+
 static int bind_special(pml_table_options *out, const pml_option_source *s)
 {
     const char *function = pml_option_source__get(s, "bucket-function.type");
     const char *mode = pml_option_source__get(s, "realtime.offset-mode");
-    const char *scan = pml_option_source__get(s, "scan.mode");
     char text[16];
     if (function != NULL && strcasecmp(function, "mod") == 0)
         out->bucket_function = PML_BUCKET_FUNCTION_MOD;
@@ -211,12 +247,7 @@ static int bind_special(pml_table_options *out, const pml_option_source *s)
     out->rt_offset_external = mode != NULL && strcasecmp(mode, "external") == 0;
     if (pml_option_source__get(s, "realtime.verify.order") == NULL)
         out->rt_verify_order = strcmp(out->rt_store, "memory") != 0 && strcmp(out->rt_store, "wal") != 0;
-    bool by_id = scan != NULL && pml_option__is_one_of("from-snapshot|from-snapshot-full", scan);
-    if (by_id && out->scan_snapshot_id == -1)
-        return pml_option_source__fail(s, PML_E_INVAL, "scan.mode", scan, "needs scan.snapshot-id");
-    if (scan != NULL && out->scan_snapshot_id != -1 && !by_id && strcasecmp(scan, "default") != 0)
-        return pml_option_source__fail(s, PML_E_INVAL, "scan.mode", scan, "contradicts scan.snapshot-id");
-    return PML_OK;
+    return bind_scan(out, s);
 }
 
 /* Parts of paths: a table that we did not make must not lead out of its own directory. */

@@ -34,8 +34,10 @@ typedef struct pml_table_options {
     bool commit_force_create, ignore_empty_commit, dynamic_partition_overwrite;
     int64_t split_target_size, split_open_cost;
     const char *branch; /* "main" */
-    /* scan selection, from dynamic options; -1 / NULL: not set */
-    int64_t scan_snapshot_id;
+    /* scan selection: at most one of the values counts, the one that scan_by names */
+    enum { PML_SCAN_LATEST = 0, PML_SCAN_ID, PML_SCAN_TAG, PML_SCAN_TIME, PML_SCAN_WATERMARK } scan_by;
+    int64_t scan_snapshot_id, scan_timestamp_ms, scan_watermark;
+    const char *scan_tag;
     /* real-time (realtime.md section 20) */
     bool realtime_enabled;
     const char *rt_store;
@@ -47,7 +49,7 @@ typedef struct pml_table_options {
     bool rt_verify_order, rt_auto_advance;
     enum { PML_RT_FOREIGN_ASK = 0, PML_RT_FOREIGN_INHERIT, PML_RT_FOREIGN_RESET } rt_foreign_overwrite;
     int32_t rt_progress_max_walk, rt_plan_retries;
-    int64_t rt_read_view_ttl_ms;
+    int64_t rt_reanchor_interval_ms, rt_read_view_ttl_ms; /* reanchor 0: never */
 } pml_table_options;
 
 typedef enum pml_stats_mode_kind { PML_STATS_NONE, PML_STATS_COUNTS, PML_STATS_TRUNCATE, PML_STATS_FULL } pml_stats_mode_kind;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Advance (9.6): a snapshot is committed, memory below its progress may go. All reading of files comes first and takes no lock;
- * under progress_mu the new state is adopted as a whole; then stores are told one by one.
+ * under progress_mu the new state is adopted as a whole; then stores are told one by one. Whether the table was rolled back since
+ * the context last looked: rt_history.h.
  */
 #include <string.h>
 
+#include "realtime/rt_commit.h"
 #include "realtime/rt_context.h"
 #include "realtime/rt_stream_check.h"
 
@@ -15,25 +17,35 @@ enum {
 
 typedef struct notice {
     rt_pb *pb;
-    int64_t end; /* -1: nothing to tell */
+    int64_t end;      /* -1: nothing to tell */
+    bool overwritten; /* on the way here, by somebody who writes no lineages */
 } notice;
 
-/* ---- what the snapshot says of one PB (7.6 items 1 to 3); progress_mu is held ---- */
+/* ---- what the snapshot says of one PB (7.6 items 1 to 5); progress_mu is held ---- */
 
 static void reset_pb(rt_pb *pb, rt_pb_state to, const char *why)
 {
-    int active = RT_PB_ACTIVE;
-    if (atomic_compare_exchange_strong(&pb->state, &active, (int)to))
+    int active = RT_PB_ACTIVE, lost = RT_PB_LOST; /* that one may be repaired with another history */
+    if (atomic_compare_exchange_strong(&pb->state, &active, (int)to) ||
+        (to == RT_PB_RESET_REQUIRED && atomic_compare_exchange_strong(&pb->state, &lost, (int)to)))
         pml_env__log(pb->ctx->env, PML_LOG_WARN, "realtime", "%s: %s; make the context anew and replay from the committed end", pb->name,
                      why);
 }
 
-/* back: the table went back to this snapshot. Else a PB that is known from a newer snapshot only (a commit that was not adopted yet)
-   may well be absent here. */
+/* After a rollback an equal or higher end may be that of rows by another writer. Where nothing is committed there are none. */
+static bool moved_by_us_locked(const rt_pb *pb, const pml_progress_entry *e)
+{
+    const rt_print user = pml_rt_print__of_user(e->commit_user);
+    return e->end == 0 || (e->commit_user != NULL &&
+                           (pml_rt_print__equal(user, pb->seen_user) || pml_rt_print__equal(user, pb->own_user)));
+}
+
+/* back: the table went back to this snapshot, or to an older one and forward from there. Else a PB that is known from a newer snapshot
+   only (a commit that was not adopted yet) may well be absent here. */
 static void adopt_locked(notice *n, rt_pb *pb, const pml_effective *eff, bool back)
 {
     const pml_progress_entry *e = NULL;
-    *n = (notice){pb, -1};
+    *n = (notice){.pb = pb, .end = -1, .overwritten = n->overwritten};
     switch (pml_progress__state(&eff->progress, &pb->texts, &e)) {
     case PML_PROGRESS_LOST:
         reset_pb(pb, RT_PB_LOST, "its committed progress is lost: another writer overwrote its partition");
@@ -44,7 +56,7 @@ static void adopt_locked(notice *n, rt_pb *pb, const pml_effective *eff, bool ba
         return;
     case PML_PROGRESS_KNOWN: break;
     }
-    if (pml_lineage__conflicts(&e->lineage, &pb->lineage)) {
+    if (pml_lineage__conflicts(&e->lineage, &pb->lineage) || n->overwritten) {
         reset_pb(pb, RT_PB_RESET_REQUIRED, "its progress was reset by an overwrite or truncate");
         return;
     }
@@ -52,71 +64,113 @@ static void adopt_locked(notice *n, rt_pb *pb, const pml_effective *eff, bool ba
         reset_pb(pb, RT_PB_RESET_REQUIRED, "its committed end went back: the table was rolled back");
         return;
     }
+    if (back && !moved_by_us_locked(pb, e)) {
+        reset_pb(pb, RT_PB_RESET_REQUIRED, "the table was rolled back, and another writer has committed since");
+        return;
+    }
     if (!e->reset.present)
         pml_rt_pb__saw_committed_locked(pb, eff->snapshot_id);
+    int lost = RT_PB_LOST; /* and repaired since, with its own history */
+    (void)atomic_compare_exchange_strong(&pb->state, &lost, RT_PB_ACTIVE);
     pb->adopted_end = e->end;
+    pb->seen_user = pml_rt_print__of_user(e->commit_user);
     n->end = e->end;
 }
 
 /* ---- adopting ---- */
 
 /* What the context knew when an advance began to read. */
-typedef struct known_ids {
-    int64_t advanced, opened;
-} known_ids;
+typedef struct known {
+    rt_point advanced, opened;
+    bool rewritten; /* the newest of them is another snapshot now */
+} known;
 
-static int64_t newest_of(const known_ids *known)
+static const rt_point *newest_of(const known *k)
 {
-    return known->advanced > known->opened ? known->advanced : known->opened;
+    return k->opened.id > k->advanced.id ? &k->opened : &k->advanced;
 }
 
-/* The snapshot to adopt. An id below the last one: a late call for an old snapshot is nothing, unless the newer ones have vanished,
-   which is a rollback. The last one alone may be gone by expiry. */
-static int choose(int64_t *id, pml_rt_context *c, const known_ids *known, int64_t snapshot_id, pml_error *err)
+static void know(known *k, pml_rt_context *c)
+{
+    pml_mutex__lock(&c->progress_mu);
+    *k = (known){c->advanced, c->opened, false};
+    pml_mutex__unlock(&c->progress_mu);
+}
+
+static bool still_so_locked(const pml_rt_context *c, const known *k)
+{
+    return pml_rt_point__equal(&c->advanced, &k->advanced) && pml_rt_point__equal(&c->opened, &k->opened);
+}
+
+/* The snapshot to adopt. An id below the newest one seen: a late call for an old snapshot is nothing, unless the newer ones have
+   vanished or are others now, which is a rollback: then the table is what its latest snapshot says. The last one alone may be gone by
+   expiry. */
+static int choose(int64_t *id, pml_rt_context *c, known *k, int64_t snapshot_id, pml_error *err)
 {
     int64_t latest;
     *id = snapshot_id;
-    if (snapshot_id >= newest_of(known))
+    if (snapshot_id >= newest_of(k)->id)
         return PML_OK;
+    PML_RETURN_IF(pml_rt_point__check(&k->rewritten, newest_of(k), c->table, err));
     PML_RETURN_IF(pml_table__latest_snapshot(&latest, c->table, true, err));
-    if (latest >= newest_of(known)) /* not below the last advance: some PBs began at newer progress, so all go there */
-        *id = snapshot_id >= known->advanced ? latest : ALREADY;
+    if (k->rewritten || latest < newest_of(k)->id)
+        *id = snapshot_id < latest ? latest : snapshot_id;
+    else /* not below the last advance: some PBs began at newer progress, so all go there */
+        *id = snapshot_id >= k->advanced.id ? latest : ALREADY;
     return PML_OK;
-}
-
-static void went_back_locked(pml_rt_context *c, int64_t id)
-{
-    if (c->planned_id > id)
-        c->planned_id = id;
-    if (c->opened_id > id)
-        c->opened_id = id;
 }
 
 /* All PBs at once. *again: something came between reading and adopting; what was read may be old. */
-static int adopt(notice *notices, bool *again, rt_pb **pbs, size_t n, pml_rt_context *c, const known_ids *known,
-                 const pml_effective *eff, pml_error *err)
+static void adopt(notice *notices, bool *again, rt_pb **pbs, size_t n, pml_rt_context *c, const known *k, const pml_effective *eff)
 {
-    char *user = pml_env__strdup(c->env, eff->snapshot.commit_user);
-    if (user == NULL)
-        return pml_error__no_memory(err);
     pml_mutex__lock(&c->progress_mu);
-    *again = c->advanced_id != known->advanced || c->opened_id != known->opened;
+    *again = !still_so_locked(c, k);
     if (!*again) {
-        char *old = c->advanced_user;
-        bool back = eff->snapshot_id < newest_of(known);
+        bool back = k->rewritten || eff->snapshot_id < newest_of(k)->id;
         for (size_t i = 0; i < n; i++)
             adopt_locked(&notices[i], pbs[i], eff, back);
-        if (back)
-            went_back_locked(c, eff->snapshot_id);
-        c->advanced_user = user;
-        c->advanced_id = eff->snapshot_id;
-        c->advanced_identifier = eff->snapshot.commit_identifier;
-        c->advanced_time_ms = eff->snapshot.time_ms;
-        user = old;
+        if (back && c->planned_id > eff->snapshot_id)
+            c->planned_id = eff->snapshot_id;
+        c->advanced = pml_rt_point__of(&eff->snapshot);
+        if (back || c->opened.id <= c->advanced.id)
+            c->opened = RT_NO_POINT;
     }
     pml_mutex__unlock(&c->progress_mu);
-    pml_env__free(c->env, user);
-    return PML_OK;
+}
+
+/* 7.6 item 5: entries without a lineage, which other implementations write, do not say themselves that they begin anew. */
+static int find_overwritten(notice *notices, rt_pb **pbs, size_t n, pml_rt_context *c, const known *k, const pml_effective *eff,
+                            pml_error *err)
+{
+    size_t n_unknown = 0;
+    int rc = PML_OK;
+    int64_t *seen = pml_env__calloc(c->env, n, sizeof *seen);
+    const pml_pb_texts **texts = pml_env__calloc(c->env, n, sizeof *texts);
+    size_t *at = pml_env__calloc(c->env, n, sizeof *at);
+    if (seen == NULL || texts == NULL || at == NULL) {
+        rc = pml_error__no_memory(err);
+        goto out;
+    }
+    pml_mutex__lock(&c->progress_mu);
+    for (size_t i = 0; i < n; i++) {
+        const pml_progress_entry *e = NULL;
+        if (pml_progress__state(&eff->progress, &pbs[i]->texts, &e) != PML_PROGRESS_KNOWN || e->lineage.known ||
+            pbs[i]->adopted_end <= 0)
+            continue;
+        seen[n_unknown] = pbs[i]->adopted_end;
+        texts[n_unknown] = &pbs[i]->texts;
+        at[n_unknown++] = i;
+    }
+    pml_mutex__unlock(&c->progress_mu);
+    if (n_unknown > 0 && !k->rewritten)
+        PML_TRY(pml_rt_history__overwritten(seen, texts, n_unknown, c, eff->snapshot_id, newest_of(k)->id, err));
+    for (size_t i = 0; i < n_unknown; i++)
+        notices[at[i]].overwritten = seen[i] < 0;
+out:
+    pml_env__free(c->env, seen);
+    pml_env__free(c->env, texts);
+    pml_env__free(c->env, at);
+    return rc;
 }
 
 /* ---- telling one store ---- */
@@ -175,16 +229,22 @@ static int tell_all(const notice *notices, size_t n, int64_t snapshot_id, pml_er
     return rc;
 }
 
-static int advance(bool *again, pml_rt_context *c, const known_ids *known, const pml_effective *eff, pml_error *err)
+static int advance(bool *again, pml_rt_context *c, const known *k, const pml_effective *eff, pml_error *err)
 {
     rt_pb **pbs;
     size_t n;
     int rc;
     PML_RETURN_IF(pml_rt_pb__list(&pbs, &n, c, err));
     notice *notices = pml_env__calloc(c->env, n, sizeof *notices);
-    rc = notices == NULL ? pml_error__no_memory(err) : adopt(notices, again, pbs, n, c, known, eff, err);
-    if (notices != NULL && rc == PML_OK && !*again)
+    if (notices == NULL) {
+        rc = pml_error__no_memory(err);
+        goto out;
+    }
+    PML_TRY(find_overwritten(notices, pbs, n, c, k, eff, err));
+    adopt(notices, again, pbs, n, c, k, eff);
+    if (!*again)
         rc = tell_all(notices, n, eff->snapshot_id, err);
+out:
     pml_env__free(c->env, notices);
     pml_rt_pb__release_list(c->env, pbs, n);
     return rc;
@@ -196,19 +256,25 @@ static int attempt(bool *again, pml_rt_context *c, int64_t snapshot_id, pml_erro
     pml_arena arena;
     pml_snapshot s;
     pml_effective *eff = NULL;
+    known k;
+    bool rewritten;
     int64_t id;
     int rc;
     *again = false;
     pml_arena__init(&arena, c->env);
-    pml_mutex__lock(&c->progress_mu);
-    const known_ids known = {c->advanced_id, c->opened_id};
-    pml_mutex__unlock(&c->progress_mu);
-    PML_TRY(choose(&id, c, &known, snapshot_id, err));
+    know(&k, c);
+    PML_TRY(choose(&id, c, &k, snapshot_id, err));
     if (id == ALREADY)
         goto out;
     PML_TRY(pml_table__load_snapshot(&s, &arena, c->table, id, err));
     PML_TRY(pml_rt_context__effective(&eff, c, &s, err));
-    PML_TRY(advance(again, c, &known, eff, err));
+    /* After the reading: what is rolled back later has not been read here. */
+    PML_TRY(pml_rt_point__check(&rewritten, newest_of(&k), c->table, err));
+    *again = rewritten && !k.rewritten && id < newest_of(&k)->id; /* it was chosen as if nothing had happened */
+    if (*again)
+        goto out;
+    k.rewritten = rewritten;
+    PML_TRY(advance(again, c, &k, eff, err));
     if (!*again)
         (void)atomic_fetch_add(&c->advances, 1);
 out:
@@ -226,5 +292,6 @@ int pml_rt_advance(pml_rt_context *c, int64_t snapshot_id, pml_error *err)
                               snapshot_id < 1 ? "no snapshot has this id" : "the context has no table yet");
     for (int i = 0; again && i < OVERTAKEN_MAX; i++)
         PML_RETURN_IF(attempt(&again, c, snapshot_id, err));
+    pml_rt_reanchor__tick(c, pml_env__mono_ns(c->env));
     return again ? pml_error__set(err, PML_E_BUSY, "other advances came first %d times; call again", OVERTAKEN_MAX) : PML_OK;
 }

@@ -6,10 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "realtime/rt_commit.h"
 #include "realtime/rt_context.h"
-#include "realtime/rt_progress_build.h"
-#include "storage/file_io.h"
-#include "table/commit.h"
 
 typedef enum entry_class { ENTRY_COVERED, ENTRY_PENDING } entry_class;
 
@@ -99,7 +97,7 @@ static int classify(rt_commit *k, size_t i, int64_t *c, const pml_effective *eff
     if (state == PML_PROGRESS_LOST)
         return pml_error__at(err, PML_E_PROGRESS_LOST, PML_PLACE_PB, e->pb->name,
                              "the committed progress of %s is lost: another writer overwrote its partition, or the snapshot that recorded "
-                             "it expired",
+                             "it expired; state it anew (pml offsets repair)",
                              e->pb->name);
     if (state == PML_PROGRESS_KNOWN && pml_lineage__conflicts(&p->lineage, &e->pb->lineage))
         return pml_error__at(err, PML_E_CONFLICT, PML_PLACE_PB, e->pb->name,
@@ -179,58 +177,26 @@ static int pending_ranges(pml_progress_range **out, size_t *n, rt_commit *k, pml
     return v == NULL ? PML_E_NOMEM : PML_OK;
 }
 
-/* Builds the progress of the new snapshot, writes its file, and puts its name into *property (in the arena; NULL: none). */
-static int new_progress(const char **property, rt_commit *k, const pml_effective *eff, int64_t identifier, const pml_commit_base *base,
-                        pml_error *err)
+static int new_progress(rt_commit *k, pml_commit_decision *d, const pml_effective *eff, const pml_commit_base *base, pml_error *err)
 {
-    pml_table *t = k->commit->table;
     pml_progress_range *ranges;
     size_t n_ranges;
-    pml_progress_result result = {0};
-    char *value = NULL;
-    int64_t earliest = -1;
-    int rc;
-    *property = NULL;
-    PML_RETURN_IF(pml_table__earliest_snapshot(&earliest, t, err));
     if (pending_ranges(&ranges, &n_ranges, k, base->arena) != PML_OK)
         return pml_error__no_memory(err);
     const pml_progress_build build = {.base = base->latest == NULL ? NULL : eff,
-                                      .n_keys = t->schema->n_partition_keys,
-                                      .keys = t->schema->partition_keys,
                                       .snapshot_id = base->new_id,
-                                      .earliest_id = earliest,
                                       .commit_user = k->commit->user,
-                                      .commit_identifier = identifier,
+                                      .commit_identifier = d->identifier,
                                       .n_ranges = n_ranges,
                                       .ranges = ranges};
-    PML_TRY(pml_progress__build(&result, t->env, &build, err));
-    if (result.action == PML_PROGRESS_CARRY)
-        *property = pml_arena__strdup(base->arena, result.carried);
-    if (result.action == PML_PROGRESS_WRITE) {
-        PML_TRY(pml_progress__write_file(&value, &result.next, t->env, t->branch_root, err));
-        k->progress_path = value;
-        *property = pml_arena__strdup(base->arena, value);
-    }
-    if (*property == NULL && result.action != PML_PROGRESS_NONE)
-        rc = pml_error__no_memory(err);
-out:
-    pml_progress_result__clear(&result);
-    return rc;
-}
-
-static void forget_progress_file(rt_commit *k)
-{
-    pml_env__free(k->commit->env, k->progress_path);
-    k->progress_path = NULL;
+    return pml_rt_commit__progress(d, &k->progress_path, k->commit->table, &build, base->arena, err);
 }
 
 /* The attempt certainly failed: its progress file is nobody's. */
 static void rt_undo(void *arg)
 {
     rt_commit *k = arg;
-    if (k->progress_path != NULL)
-        (void)pml_file__remove(k->commit->env, k->progress_path, NULL);
-    forget_progress_file(k);
+    pml_progress__unpublish(&k->progress_path, k->commit->env, true);
 }
 
 /* The id of the snapshot that carries the highest identifier of the entries, else the latest one. */
@@ -261,10 +227,9 @@ static int rt_decide(void *arg, pml_commit_decision *d, const pml_commit_base *b
 {
     rt_commit *k = arg;
     pml_effective *eff = NULL;
-    const char *property;
     size_t n_pending = 0;
     int rc;
-    forget_progress_file(k);
+    pml_progress__unpublish(&k->progress_path, k->commit->env, false); /* of an attempt that may be visible */
     PML_TRY(pml_rt_context__effective(&eff, k->ctx, base->latest, err));
     if (base->latest == NULL && eff->snapshot_id >= 0) { /* the first snapshot came meanwhile: begin anew on it */
         rc = pml_error__set(err, PML_E_SNAPSHOT_GONE, "the first snapshot of %s was made meanwhile", k->commit->table->path);
@@ -281,17 +246,7 @@ static int rt_decide(void *arg, pml_commit_decision *d, const pml_commit_base *b
             k->files[d->n_files++] = &k->entries[i]->files;
     d->files = k->files;
     PML_TRY(choose_identifier(&d->identifier, k, base, err));
-    PML_TRY(new_progress(&property, k, eff, d->identifier, base, err));
-    if (property != NULL) {
-        pml_option *p = pml_arena__alloc(base->arena, sizeof *p);
-        if (p == NULL) {
-            rc = pml_error__no_memory(err);
-            goto out;
-        }
-        *p = (pml_option){PML_PROGRESS_PROPERTY, property};
-        d->properties = p;
-        d->n_properties = 1;
-    }
+    PML_TRY(new_progress(k, d, eff, base, err));
 out:
     pml_effective__release(eff);
     if (rc != PML_OK)
@@ -304,7 +259,7 @@ out:
 static void rt_commit_clear(rt_commit *k)
 {
     pml_env *env = k->commit->env;
-    forget_progress_file(k);
+    pml_progress__unpublish(&k->progress_path, env, false);
     pml_env__free(env, k->entries);
     pml_env__free(env, k->classes);
     pml_env__free(env, k->files);
@@ -327,9 +282,12 @@ static void finish(rt_commit *k, pml_rt_commit_result *out, const pml_commit_res
         atomic_store(&k->entries[i]->unknown, 0);
         pml_mutex__lock(&c->progress_mu);
         pml_rt_pb__saw_committed_locked(k->entries[i]->pb, r->snapshot_id);
+        k->entries[i]->pb->own_user = pml_rt_print__of_user(k->commit->user);
         pml_mutex__unlock(&c->progress_mu);
         pml_rt_entry__resolve(k->entries[i], true);
     }
+    if (!k->covered_all)
+        pml_rt_reanchor__postpone(c);
     /* Of a closed context the memory goes with its last plan. */
     if (c->options.rt_auto_advance && !atomic_load(&c->closed)) {
         pml_error own = PML_ERROR_INIT;

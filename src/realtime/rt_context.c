@@ -47,7 +47,9 @@ int pml_rt_context_open(pml_rt_context **out, pml_env *env, const pml_rt_context
     c->env = env;
     c->forks = pml_process__forks();
     c->plugin = options == NULL ? NULL : options->store;
-    c->advanced_id = c->planned_id = c->opened_id = -1;
+    c->advanced = c->opened = RT_NO_POINT;
+    c->planned_id = -1;
+    atomic_init(&c->reanchor_at_ns, INT64_MAX);
     pml_arena__init(&c->arena, env);
     pml_map__init(&c->pbs, env);
     pml_map__init(&c->pbs_by_texts, env);
@@ -94,7 +96,6 @@ static void context_free(pml_rt_context *c)
     pml_rwlock__destroy(&c->registry);
     pml_mutex__destroy(&c->progress_mu);
     pml_mutex__destroy(&c->flight_mu);
-    pml_env__free(env, c->advanced_user);
     pml_table_release(c->table);
     pml_arena__clear(&c->arena);
     pml_env__free(env, c);
@@ -285,20 +286,33 @@ bool pml_rt_context__is_bound(pml_rt_context *c)
     return bound;
 }
 
-int pml_rt_context__effective(pml_effective **out, pml_rt_context *c, const pml_snapshot *snapshot, pml_error *err)
+typedef int (*effective_load)(pml_effective **out, pml_env *env, const pml_effective_source *source, const pml_effective_options *o,
+                              const pml_snapshot *snapshot, pml_effective_cache *cache, pml_error *err);
+
+static int effective(pml_effective **out, pml_rt_context *c, effective_load load, const pml_snapshot *snapshot, pml_error *err)
 {
     pml_effective_source source = pml_effective_source__of_table(c->table);
     pml_effective_options options = pml_effective_options__of_table(c->table);
     options.policy = (int)c->options.rt_foreign_overwrite;
     options.max_walk = c->options.rt_progress_max_walk;
-    return pml_effective__load(out, c->env, &source, &options, snapshot, &c->effective_cache, err);
+    return load(out, c->env, &source, &options, snapshot, &c->effective_cache, err);
+}
+
+int pml_rt_context__effective(pml_effective **out, pml_rt_context *c, const pml_snapshot *snapshot, pml_error *err)
+{
+    return effective(out, c, pml_effective__load, snapshot, err);
+}
+
+int pml_rt_context__effective_of_tag(pml_effective **out, pml_rt_context *c, const pml_snapshot *snapshot, pml_error *err)
+{
+    return effective(out, c, pml_effective__load_tag, snapshot, err);
 }
 
 int64_t pml_rt_context__newest_id(pml_rt_context *c)
 {
     pml_mutex__lock(&c->progress_mu);
-    int64_t id = c->advanced_id > c->planned_id ? c->advanced_id : c->planned_id;
-    id = c->opened_id > id ? c->opened_id : id;
+    int64_t id = c->advanced.id > c->planned_id ? c->advanced.id : c->planned_id;
+    id = c->opened.id > id ? c->opened.id : id;
     pml_mutex__unlock(&c->progress_mu);
     return id;
 }
@@ -363,7 +377,8 @@ int pml_rt_context_metrics(pml_rt_metrics *out, pml_rt_context *c, pml_error *er
         {&out->dropped_views, &c->dropped_views},     {&out->write_ns_sum, &c->write_ns_sum},
         {&out->write_ns_max, &c->write_ns_max},       {&out->prepare_ns_sum, &c->prepare_ns_sum},
         {&out->prepare_ns_max, &c->prepare_ns_max},   {&out->plan_ns_sum, &c->plan_ns_sum},
-        {&out->plan_ns_max, &c->plan_ns_max},         {&out->uncommitted_rows, &c->uncommitted_rows}};
+        {&out->plan_ns_max, &c->plan_ns_max},         {&out->uncommitted_rows, &c->uncommitted_rows},
+        {&out->reanchors, &c->reanchors}};
     for (size_t i = 0; i < sizeof counters / sizeof counters[0]; i++)
         *counters[i].to = (int64_t)atomic_load_explicit(counters[i].from, memory_order_relaxed);
     return PML_OK;

@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include "realtime/rt_effective.h"
+#include "realtime/rt_history.h"
 #include "realtime/rt_host.h"
 #include "realtime/rt_layout.h"
 #include "realtime/rt_pb.h"
@@ -87,6 +88,8 @@ typedef struct rt_pb {
     int64_t committed_id; /* progress_mu: oldest snapshot in which its progress was seen (10.1: from there on absence means removed);
                              -1 none */
     int64_t adopted_end; /* progress_mu: the last committed end adopted, -1 none */
+    rt_print seen_user;  /* progress_mu: who moved the entry that was adopted last, */
+    rt_print own_user;   /* and whose commits of this context moved it */
 } rt_pb;
 
 struct pml_rt_context {
@@ -122,16 +125,16 @@ struct pml_rt_context {
     const pml_field *transport;
 
     pml_mutex progress_mu; /* guards what follows */
-    int64_t advanced_id;   /* -1: none */
+    rt_point advanced;     /* the last snapshot that was advanced to */
+    rt_point opened;       /* the newest one, if above it, at whose progress a PB began */
     int64_t planned_id;    /* highest id planned, -1: none */
-    int64_t opened_id;     /* highest id at whose progress a PB began, -1: none */
-    char *advanced_user;   /* fingerprint of the advanced snapshot */
-    int64_t advanced_identifier, advanced_time_ms;
+
+    atomic_llong reanchor_at_ns; /* when to look next whether the progress needs an anchor; INT64_MAX: never (rt_reanchor.c) */
 
     /* metrics (21) */
     atomic_llong open_views, write_rows, write_batches, rejected_batches, seals, prepares, prepare_failures, commits,
         commit_retries, commit_idempotent_hits, advances, reclaimed_rows, plans, plan_retries, dropped_views,
-        uncommitted_rows;
+        uncommitted_rows, reanchors;
     atomic_llong write_ns_sum, write_ns_max, prepare_ns_sum, prepare_ns_max, plan_ns_sum, plan_ns_max;
 };
 
@@ -147,6 +150,7 @@ bool pml_rt_context__is_bound(pml_rt_context *c);
 int pml_rt_context__poison(pml_rt_context *c, pml_error *err, const char *format, ...) PML_PRINTF(3, 4);
 /* Effective progress of a snapshot (NULL: the latest) under this context's options. Returns owned. */
 int pml_rt_context__effective(pml_effective **out, pml_rt_context *c, const pml_snapshot *snapshot, pml_error *err);
+int pml_rt_context__effective_of_tag(pml_effective **out, pml_rt_context *c, const pml_snapshot *snapshot, pml_error *err);
 /* The highest snapshot this context knows of: a latest one below it is a stale hint or a rollback. -1: none. */
 int64_t pml_rt_context__newest_id(pml_rt_context *c);
 /* Progress of the latest snapshot, with the directory listed when the hint is older than what is known. Returns owned. */

@@ -108,6 +108,7 @@ typedef struct load {
     const pml_effective_source *source;
     const pml_effective_options *o;
     const pml_snapshot *given; /* NULL: the latest */
+    bool tagged;               /* given is of a tag: its own file may be gone */
     pml_effective_cache *cache;
 } load;
 
@@ -118,9 +119,26 @@ static int load_into(pml_effective *e, const load *l, int64_t id, pml_error *err
     return PML_OK;
 }
 
+/* By way of its text: there is no other place that knows all members. */
+static int copy_given(pml_effective *e, const load *l, pml_error *err)
+{
+    pml_buf text;
+    pml_buf__init(&text, l->env, PML_SNAPSHOT_FILE_MAX);
+    (void)pml_snapshot__write(&text, l->given);
+    int rc = pml_buf__check(&text, err);
+    if (rc == PML_OK)
+        rc = pml_snapshot__parse(&e->snapshot, &e->arena, (pml_bytes){text.data, text.len}, "the snapshot of a tag", err);
+    pml_buf__clear(&text);
+    e->snapshot_id = l->given->id;
+    e->tagged = true;
+    return rc;
+}
+
 /* The result owns its snapshot, so the given one is read once more: it must still be the same. */
 static int load_given(pml_effective *e, const load *l, pml_error *err)
 {
+    if (l->tagged)
+        return copy_given(e, l, err);
     int rc = load_into(e, l, l->given->id, err);
     if (rc == PML_E_NOT_FOUND || (rc == PML_OK && !same_snapshot(&e->snapshot, l->given)))
         return pml_error__set(err, PML_E_SNAPSHOT_GONE, "snapshot %lld was expired or rolled back meanwhile; start again",
@@ -152,7 +170,7 @@ static int judge_gone(bool *again, pml_effective *e, const load *l, int64_t earl
     *again = earliest != earliest_before && restart < RESTARTS;
     if (*again)
         return PML_OK;
-    if (l->given != NULL && restart > 0) {
+    if (l->given != NULL && !l->tagged && restart > 0) {
         PML_RETURN_IF(l->source->latest(l->source->arg, &latest, err));
         if (latest > e->snapshot_id)
             return pml_error__set(err, PML_E_SNAPSHOT_GONE,
@@ -193,21 +211,31 @@ out:
     return rc;
 }
 
-int pml_effective__load(pml_effective **out, pml_env *env, const pml_effective_source *source, const pml_effective_options *o,
-                        const pml_snapshot *snapshot, pml_effective_cache *cache, pml_error *err)
+static int load_progress(pml_effective **out, const load *l, pml_error *err)
 {
-    const load l = {env, source, o, snapshot, cache};
     bool again = true;
     int rc = PML_OK;
     /* The caller has just read the snapshot: the same one means the same progress, and nothing is read again. */
-    *out = snapshot == NULL ? NULL : cache_find(cache, snapshot);
+    *out = l->given == NULL ? NULL : cache_find(l->cache, l->given);
     if (*out != NULL)
         return PML_OK;
     for (int restart = 0; rc == PML_OK && again && restart <= RESTARTS; restart++)
-        rc = attempt(out, &again, &l, restart, err);
+        rc = attempt(out, &again, l, restart, err);
     if (rc == PML_OK && again)
         return pml_error__set(err, PML_E_IO, "the latest snapshot vanished %d times while it was read; try again", RESTARTS + 1);
     return rc;
+}
+
+int pml_effective__load(pml_effective **out, pml_env *env, const pml_effective_source *source, const pml_effective_options *o,
+                        const pml_snapshot *snapshot, pml_effective_cache *cache, pml_error *err)
+{
+    return load_progress(out, &(load){env, source, o, snapshot, false, cache}, err);
+}
+
+int pml_effective__load_tag(pml_effective **out, pml_env *env, const pml_effective_source *source, const pml_effective_options *o,
+                            const pml_snapshot *snapshot, pml_effective_cache *cache, pml_error *err)
+{
+    return load_progress(out, &(load){env, source, o, snapshot, true, cache}, err);
 }
 
 /* ---- tables ---- */

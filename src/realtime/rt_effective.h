@@ -65,6 +65,7 @@ typedef struct pml_effective {
     pml_arena arena;
     int64_t snapshot_id; /* -1: the table has no snapshot, and the progress is empty */
     pml_snapshot snapshot;
+    bool tagged; /* the snapshot is that of a tag: there may be no such file among the snapshots */
     const char *property; /* of the snapshot itself; NULL: none */
     const char *anchor;   /* property that says exactly this progress, of the snapshot or an older one; NULL: none does */
     pml_progress progress;
@@ -86,7 +87,10 @@ void pml_effective_cache__clear(pml_effective_cache *c);
    during the call although newer snapshots exist: start again from the newest. */
 int pml_effective__load(pml_effective **out, pml_env *env, const pml_effective_source *source, const pml_effective_options *o,
                         const pml_snapshot *snapshot, pml_effective_cache *cache, pml_error *err);
-/* The same for a table. */
+/* The same for the snapshot that a tag holds, which may have expired. Its anchor may have, too: then everything is lost. */
+int pml_effective__load_tag(pml_effective **out, pml_env *env, const pml_effective_source *source, const pml_effective_options *o,
+                            const pml_snapshot *snapshot, pml_effective_cache *cache, pml_error *err);
+/* As load, for a table. */
 int pml_effective__load_table(pml_effective **out, pml_table *t, const pml_snapshot *snapshot, pml_effective_cache *cache,
                               pml_error *err);
 

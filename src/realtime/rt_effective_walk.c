@@ -225,14 +225,14 @@ out:
     return rc;
 }
 
-/* A progress file that is gone together with its snapshot went by expiry; alone, somebody took it away. */
+/* A progress file that is gone together with its snapshot went by expiry; alone, or from under a tag, somebody took it away. */
 static int judge_missing(pml_effective_outcome *outcome, walk *w, const pml_snapshot *s, pml_arena *arena, pml_error *err)
 {
     pml_snapshot again;
     pml_error unused = PML_ERROR_INIT;
     int rc = w->source->load_snapshot(w->source->arg, &again, arena, s->id, &unused);
     *outcome = PML_EFFECTIVE_GONE;
-    if (rc == PML_E_NOT_FOUND)
+    if (rc == PML_E_NOT_FOUND && !(w->e->tagged && s->id == w->e->snapshot_id))
         return PML_OK;
     const char *value = pml_snapshot__property(s, PML_PROGRESS_PROPERTY);
     return pml_error__at(err, PML_E_IO, PML_PLACE_PROGRESS, value,

@@ -156,6 +156,7 @@ static int start_of(int64_t *end, rt_pb *pb, const pml_effective *progress, pml_
         *end = e->end;
         pb->lineage = e->lineage;
         pb->committed_id = e->reset.present ? -1 : progress->snapshot_id;
+        pb->seen_user = pml_rt_print__of_user(e->commit_user);
         break;
     case PML_PROGRESS_ABSENT: break;
     }
@@ -233,6 +234,28 @@ rt_pb *pml_rt_pb__find(pml_rt_context *c, const pml_pb_key *key)
     return pb;
 }
 
+/* Before anybody sees the PB: an advance that read older progress begins anew, a plan looks for newer snapshots. While the table was
+   rolled back from what the context saw, that point stays, so that the next advance notices. */
+static int note_opened(pml_rt_context *c, const pml_effective *progress, pml_error *err)
+{
+    rt_point now, newest;
+    bool rewritten;
+    if (progress->snapshot_id < 0)
+        return PML_OK;
+    now = pml_rt_point__of(&progress->snapshot);
+    pml_mutex__lock(&c->progress_mu);
+    newest = c->advanced.id > c->opened.id ? c->advanced : c->opened;
+    pml_mutex__unlock(&c->progress_mu);
+    if (now.id <= newest.id)
+        return PML_OK;
+    PML_RETURN_IF(pml_rt_point__check(&rewritten, &newest, c->table, err));
+    pml_mutex__lock(&c->progress_mu);
+    if (!rewritten && now.id > c->opened.id && now.id > c->advanced.id)
+        c->opened = now;
+    pml_mutex__unlock(&c->progress_mu);
+    return PML_OK;
+}
+
 int pml_rt_pb__get(rt_pb **out, pml_rt_context *c, const pml_pb_key *key, const pml_effective *progress, int64_t first_sequence,
                    pml_error *err)
 {
@@ -250,11 +273,7 @@ int pml_rt_pb__get(rt_pb **out, pml_rt_context *c, const pml_pb_key *key, const 
         goto out;
     /* Without a lock: opening a store may take its time. The caller's create lock keeps a second opener away. */
     PML_TRY(pb_open(&made, c, key, progress, first_sequence, err));
-    /* Before anybody sees the PB: an advance that read older progress begins anew, a plan looks for newer snapshots. */
-    pml_mutex__lock(&c->progress_mu);
-    if (progress->snapshot_id > c->opened_id)
-        c->opened_id = progress->snapshot_id;
-    pml_mutex__unlock(&c->progress_mu);
+    PML_TRY(note_opened(c, progress, err));
     pml_rwlock__write(&c->registry);
     rc = register_locked(c, made, &encoded, err);
     pml_rwlock__unlock(&c->registry);
@@ -314,8 +333,8 @@ int pml_rt_pb__check_state(const rt_pb *pb, pml_error *err)
                              pb->name);
     case RT_PB_LOST:
         return pml_error__at(err, PML_E_PROGRESS_LOST, PML_PLACE_PB, pb->name,
-                             "the committed progress of %s is lost: another writer overwrote its partition. State it anew, or set "
-                             "realtime.foreign-overwrite",
+                             "the committed progress of %s is lost: another writer overwrote its partition. State it anew "
+                             "(pml_rt_progress_repair, pml offsets repair), or set realtime.foreign-overwrite",
                              pb->name);
     }
     return PML_OK;

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "realtime/rt_commit.h"
 #include "realtime/rt_registry.h"
 #include "realtime/rt_stream_check.h"
 #include "table/scan.h"
@@ -141,6 +142,7 @@ static int rt_pin(void *ctx, void **pins, int64_t *min_snapshot, pml_table *t, c
     *pins = NULL;
     PML_RETURN_IF(pml_rt_context__bind(c, t, err));
     pml_rt_tickets__expire(c); /* plans of an engine that lost its readers let go of what nobody will fetch */
+    pml_rt_reanchor__tick(c, pml_env__mono_ns(c->env));
     PML_TRY(pml_rt_pb__list(&pbs, &n, c, err));
     PML_TRY(pml_rt_pins__new(&p, c, n, err));
     for (size_t i = 0; i < n; i++)
@@ -195,7 +197,7 @@ static int gap(const rt_part *part, int64_t snapshot_id, pml_error *err)
                          part->pb->name, (long long)part->committed, (long long)part->info.floor);
 }
 
-static int resolve_parts(rt_pins *p, bool *again, const pml_effective *eff, int64_t snapshot_id, bool chosen, pml_error *err)
+static int resolve_parts(rt_pins *p, bool *again, const pml_effective *eff, int64_t snapshot_id, bool latest, pml_error *err)
 {
     size_t kept = 0, n = p->n;
     for (size_t i = 0; i < n; i++) {
@@ -203,8 +205,8 @@ static int resolve_parts(rt_pins *p, bool *again, const pml_effective *eff, int6
         rt_part *part = &p->parts[i];
         PML_RETURN_IF(judge(&v, part, eff, snapshot_id, err));
         if (v == GAP) {
-            *again = !chosen;
-            (void)atomic_fetch_add(&p->ctx->plan_retries, chosen ? 0 : 1);
+            *again = latest;
+            (void)atomic_fetch_add(&p->ctx->plan_retries, latest ? 1 : 0);
             return gap(part, snapshot_id, err);
         }
         if (v == KEEP) {
@@ -224,7 +226,7 @@ static int resolve_parts(rt_pins *p, bool *again, const pml_effective *eff, int6
     return PML_OK;
 }
 
-static int rt_resolve(void *pins, bool *again, const pml_snapshot *snapshot, bool chosen, pml_error *err)
+static int rt_resolve(void *pins, bool *again, const pml_snapshot *snapshot, pml_snapshot_choice choice, pml_error *err)
 {
     rt_pins *p = pins;
     pml_rt_context *c = p->ctx;
@@ -233,10 +235,11 @@ static int rt_resolve(void *pins, bool *again, const pml_snapshot *snapshot, boo
     int rc;
     *again = false;
     if (snapshot != NULL)
-        PML_TRY(pml_rt_context__effective(&eff, c, snapshot, err));
-    PML_TRY(resolve_parts(p, again, eff, id, chosen, err));
+        PML_TRY(choice == PML_CHOSE_TAG ? pml_rt_context__effective_of_tag(&eff, c, snapshot, err)
+                                        : pml_rt_context__effective(&eff, c, snapshot, err));
+    PML_TRY(resolve_parts(p, again, eff, id, choice == PML_CHOSE_LATEST, err));
     pml_mutex__lock(&c->progress_mu);
-    if (!chosen && id > c->planned_id) /* I11: later latest plans must not choose an older snapshot */
+    if (choice == PML_CHOSE_LATEST && id > c->planned_id) /* I11: later latest plans must not choose an older snapshot */
         c->planned_id = id;
     pml_mutex__unlock(&c->progress_mu);
     (void)atomic_fetch_add(&c->plans, 1);

@@ -2,6 +2,7 @@
 /* Prepare (9.1): seal all partition-buckets, flush them, hand out one entry for each. One prepare is in flight at a time. */
 #include <string.h>
 
+#include "realtime/rt_commit.h"
 #include "realtime/rt_writer.h"
 
 struct pml_rt_prepared {
@@ -216,8 +217,10 @@ int pml_rt_prepare(pml_rt_prepared **out, pml_rt_writer *w, int64_t identifier, 
     pml_mutex__lock(&w->flush_mu); /* two callers at once: the second sees the flight of the first */
     int rc = prepare(out, w, identifier, err);
     pml_mutex__unlock(&w->flush_mu);
-    pml_rt_context__metric_time(&c->prepare_ns_sum, &c->prepare_ns_max, pml_env__mono_ns(w->env) - start);
+    int64_t end = pml_env__mono_ns(w->env);
+    pml_rt_context__metric_time(&c->prepare_ns_sum, &c->prepare_ns_max, end - start);
     (void)atomic_fetch_add(rc == PML_OK ? &c->prepares : &c->prepare_failures, 1);
+    pml_rt_reanchor__tick(c, end);
     return rc;
 }
 

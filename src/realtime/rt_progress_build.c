@@ -91,7 +91,7 @@ static int check_range(const pml_progress_build *b, const pml_progress_range *r,
     if ((b->base != NULL && b->base->progress.all_lost) || (e != NULL && e->lost))
         return fail(err, PML_E_PROGRESS_LOST, b, &r->pb,
                     "its progress is lost (last known end %" PRId64 "): another writer overwrote rows or the snapshot that "
-                    "recorded it has expired; state it anew, or set realtime.foreign-overwrite", end);
+                    "recorded it has expired; state it anew (pml offsets repair), or set realtime.foreign-overwrite", end);
     if (e != NULL && pml_lineage__conflicts(&e->lineage, &r->lineage) && (b->flags & PML_PROGRESS_FORGET_LINEAGE) == 0) {
         pml_lineage__print(ours, &r->lineage);
         pml_lineage__print(theirs, &e->lineage);
@@ -169,6 +169,28 @@ static int apply_ranges(pml_progress *next, const pml_progress_build *b, pml_err
     return PML_OK;
 }
 
+/* ---- statements ---- */
+
+static int apply_statement(pml_progress *next, pml_env *env, const pml_progress_build *b, const pml_progress_statement *s, pml_error *err)
+{
+    pml_progress_entry *e = pml_progress__find(next, &s->pb);
+    if (s->end < 0)
+        return fail(err, PML_E_INVAL, b, &s->pb, "%" PRId64 " is no end of offsets", s->end);
+    if (e != NULL && e->end == s->end) {
+        e->lost = false;
+        return PML_OK;
+    }
+    if (e == NULL)
+        PML_RETURN_IF(pml_progress__add(&e, next, &s->pb, err));
+    const pml_optional_int64 none = {0}, mark = {s->end == 0, s->end == 0 ? b->snapshot_id : 0};
+    e->end = s->end;
+    e->lost = false;
+    e->commit_user = NULL;
+    e->commit_identifier = e->rows = none;
+    e->reset = mark;
+    return pml_lineage__draw(&e->lineage, env, err);
+}
+
 /* ---- the whole ---- */
 
 static bool resets_anything(const pml_progress_build *b)
@@ -183,7 +205,7 @@ static bool resets_anything(const pml_progress_build *b)
 static bool unchanged(pml_progress_result *out, const pml_progress_build *b)
 {
     bool reanchor = (b->flags & PML_PROGRESS_REANCHOR) != 0;
-    if (b->n_ranges > 0 || resets_anything(b))
+    if (b->n_ranges > 0 || b->n_stated > 0 || (b->flags & PML_PROGRESS_COMPLETE) != 0 || resets_anything(b))
         return false;
     out->carried = b->base == NULL ? NULL : reanchor ? b->base->anchor : b->base->property;
     out->action = out->carried == NULL ? PML_PROGRESS_NONE : PML_PROGRESS_CARRY;
@@ -207,8 +229,10 @@ int pml_progress__build(pml_progress_result *out, pml_env *env, const pml_progre
     if (b->base != NULL)
         PML_TRY(carry_entries(&out->next, env, b, ranged, err));
     PML_TRY(apply_ranges(&out->next, b, err));
+    for (size_t i = 0; i < b->n_stated; i++)
+        PML_TRY(apply_statement(&out->next, env, b, &b->stated[i], err));
     /* Also when all offsets are 0: an overwrite without the property would look like somebody else's. */
-    out->action = out->next.n > 0 ? PML_PROGRESS_WRITE : PML_PROGRESS_NONE;
+    out->action = out->next.n > 0 || (b->flags & PML_PROGRESS_COMPLETE) != 0 ? PML_PROGRESS_WRITE : PML_PROGRESS_NONE;
 out:
     pml_env__free(env, ranged);
     if (rc != PML_OK || out->action != PML_PROGRESS_WRITE)

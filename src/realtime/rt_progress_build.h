@@ -24,9 +24,18 @@ typedef struct pml_progress_match {
     int32_t bucket;               /* -1: any */
 } pml_progress_match;
 
+/* What somebody who knows says of an entry: a repair of a lost one, or the truncate of a table of which nothing was known. The last
+   known end again: it is as it was; another one begins a new history. */
+typedef struct pml_progress_statement {
+    pml_pb_texts pb;
+    int64_t end;
+} pml_progress_statement;
+
 enum {
     /* An empty commit that only brings the property forward (re-anchoring): writes it although nothing changed. */
     PML_PROGRESS_REANCHOR = 1,
+    /* The statements say all there is: nothing is lost any more, also when there are none. */
+    PML_PROGRESS_COMPLETE = 2,
     /* Each takes one rule out. Only for the tests that show that the rule is needed. */
     PML_PROGRESS_FORGET_LOST = 1 << 16,
     PML_PROGRESS_FORGET_RESET = 1 << 17,
@@ -45,6 +54,8 @@ typedef struct pml_progress_build {
     const pml_progress_range *ranges;
     size_t n_resets;
     const pml_progress_match *resets;
+    size_t n_stated;
+    const pml_progress_statement *stated; /* at most one per partition-bucket */
     uint32_t flags;
 } pml_progress_build;
 
@@ -64,5 +75,13 @@ typedef struct pml_progress_result {
    ranges of one partition-bucket). The result is zeroed then. */
 int pml_progress__build(pml_progress_result *out, pml_env *env, const pml_progress_build *b, pml_error *err);
 void pml_progress_result__clear(pml_progress_result *r);
+
+/* Builds for a commit to the table (keys and earliest_id are filled in), writes the file if there is a new one, and says what the
+   property of the snapshot is: in the arena, NULL: none. *written: the path of the new file, NULL: none; owned by the environment,
+   pml_progress__unpublish. */
+int pml_progress__publish(const char **property, char **written, pml_arena *arena, pml_table *t, const pml_progress_build *build,
+                          pml_error *err);
+/* The attempt certainly failed (delete), or its file must stay: forgets the path. */
+void pml_progress__unpublish(char **written, pml_env *env, bool delete_file);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "meta/partition.h"
+#include "realtime/rt_commit.h"
 #include "realtime/rt_writer.h"
 #include "table/route.h"
 
@@ -362,11 +363,13 @@ int pml_rt_write(pml_rt_write_result *out, pml_rt_writer *w, struct ArrowArray *
     PML_RETURN_IF(pml_rt_context__check(c, err));
     int64_t start = pml_env__mono_ns(w->env);
     int rc = write_batch(&k, schema, err);
-    pml_rt_context__metric_time(&c->write_ns_sum, &c->write_ns_max, pml_env__mono_ns(w->env) - start);
+    int64_t end = pml_env__mono_ns(w->env);
+    pml_rt_context__metric_time(&c->write_ns_sum, &c->write_ns_max, end - start);
     (void)atomic_fetch_add_explicit(rc == PML_OK ? &c->write_batches : &c->rejected_batches, 1, memory_order_relaxed);
     if (rc == PML_OK)
         pml_array__release(array); /* whatever the stores did not take, they have copied */
     else
         say_effect(&k, err);
+    pml_rt_reanchor__tick(c, end);
     return rc;
 }

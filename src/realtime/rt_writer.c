@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "realtime/rt_commit.h"
 #include "table/writer.h"
 
 /* ---- one writer per table branch ---- */
@@ -66,6 +67,7 @@ static void writer_free(pml_rt_writer *w)
     pml_rt_context *c = w->ctx;
     if (w->registered) {
         pml_rt_writer *self = w;
+        pml_rt_reanchor__stop(c);
         (void)atomic_compare_exchange_strong(&c->writer, &self, NULL);
         pml_rt_writer__yield_table(env, w->table->branch_root);
     }
@@ -136,6 +138,7 @@ int pml_rt_writer_open(pml_rt_writer **out, pml_table *t, pml_rt_context *c, con
     PML_TRY(pml_rt_context__latest_progress(&progress, c, err)); /* what cannot be read is said now, not at the first row */
     PML_TRY(pml_restore__load(&w->restore, c->table, err));
     warn_ignored(t);
+    pml_rt_reanchor__postpone(c);
     *out = w;
     w = NULL;
 out:

@@ -374,7 +374,7 @@ int pml_commit__execute(pml_commit_result *out, pml_commit *c, const pml_commit_
     pml_commit_files files;
     *out = (pml_commit_result)PML_COMMIT_RESULT_INIT;
     out->snapshot_id = -1;
-    int rc = pml_commit_files__init(&files, c->table, err);
+    int rc = pml_commit_files__init(&files, c->table, request->delta_per_attempt, err);
     if (rc == PML_OK)
         rc = attempts(out, c, request, &files, err);
     pml_commit_files__clear(&files);

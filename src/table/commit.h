@@ -16,14 +16,18 @@
  *                                 still unknown: PML_E_UNKNOWN_OUTCOME, nothing deleted
  *
  * Attempts that were absent when we looked may still appear, under their id or not at all: until a snapshot of that id is seen,
- * every failure of the call is PML_E_UNKNOWN_OUTCOME. All attempts share the delta, so an attempt that appears late and a later
- * one that wants the same id cannot both succeed, and find_ours recognises either.
+ * every failure of the call is PML_E_UNKNOWN_OUTCOME. An attempt that appears late and a later one that wants the same id cannot
+ * both succeed, and find_ours recognises either.
+ *
+ * Commits that only add files write their delta once for all attempts. One that removes rows (overwrite.c) reads the live files of
+ * each attempt's base, so every attempt has a delta of its own.
  */
 #ifndef PML_TABLE_COMMIT_H
 #define PML_TABLE_COMMIT_H
 
 #include <paimonlive/write.h>
 
+#include "columnar/value.h"
 #include "table/rolling.h"
 
 struct pml_commit {
@@ -47,6 +51,8 @@ typedef struct pml_commit_decision {
     const pml_option *properties;
     size_t n_files;        /* partition-buckets whose files go in */
     const pml_new_files *const *files;
+    size_t n_removed; /* live files of the base that go, before the others in the delta; only with delta_per_attempt */
+    const pml_manifest_entry *removed;
 } pml_commit_decision;
 
 typedef struct pml_commit_request {
@@ -57,6 +63,7 @@ typedef struct pml_commit_request {
     void (*undo)(void *arg);
     const int64_t *watermark;
     pml_commit_kind kind;
+    bool delta_per_attempt; /* the delta depends on the base */
 } pml_commit_request;
 
 int pml_commit__execute(pml_commit_result *out, pml_commit *c, const pml_commit_request *request, pml_error *err);
@@ -71,13 +78,14 @@ typedef struct pml_commit_files {
     pml_table *table;
     char uuid[37]; /* of manifests and lists of this call */
     int64_t manifest_counter, list_counter;
-    /* the delta: written once, used by all attempts */
+    /* the delta: written once and used by all attempts, unless each has its own */
     pml_arena arena;
+    bool delta_per_attempt;
     size_t n_delta;
     pml_manifest_meta *delta;
     int64_t delta_rows;
     bool delta_written;
-    bool shown;      /* an attempt was or may have been visible: its files and the delta are never deleted */
+    bool shown;      /* an attempt was or may have been visible: its files and a shared delta are never deleted */
     int64_t open_id; /* snapshot of an attempt of unknown outcome, -1: none */
     /* of the running attempt */
     char *base_list, *delta_list;
@@ -86,7 +94,7 @@ typedef struct pml_commit_files {
     pml_names delta_lists; /* of all attempts: how we recognise our snapshot */
 } pml_commit_files;
 
-int pml_commit_files__init(pml_commit_files *f, pml_table *t, pml_error *err);
+int pml_commit_files__init(pml_commit_files *f, pml_table *t, bool delta_per_attempt, pml_error *err);
 void pml_commit_files__clear(pml_commit_files *f);
 int pml_commit_files__write(pml_commit_files *f, const pml_snapshot *latest, const pml_commit_decision *d, pml_error *err);
 bool pml_commit_files__is_ours(const pml_commit_files *f, const pml_snapshot *s);
@@ -104,5 +112,36 @@ int pml_manifest_merge__run(pml_manifest_list *out, pml_arena *arena, pml_commit
 int pml_commit_files__write_manifest(pml_manifest_meta *meta, pml_arena *arena, pml_commit_files *f, const pml_manifest_entry *v,
                                      size_t n, pml_error *err);
 int pml_names__add(pml_names *names, pml_env *env, const char *name);
+
+/* ---- removing rows (overwrite.c) ---- */
+/* Partitions whose values equal those that are given. */
+typedef struct pml_partition_match {
+    const bool *given; /* one per partition key */
+    const pml_value *values;
+} pml_partition_match;
+
+/* What a layer above notes about a commit that removes rows: the value of the snapshot property realtime.offsets. */
+typedef struct pml_removal_note {
+    void *arg;
+    /* Into the attempt's arena; NULL: none. matches: what goes; removed: its live files. */
+    int (*write)(void *arg, const char **value, const pml_commit_base *base, int64_t identifier, const pml_partition_match *matches,
+                 size_t n_matches, const pml_manifest_entries *removed, pml_error *err);
+    void (*undo)(void *arg); /* the attempt certainly failed */
+} pml_removal_note;
+
+typedef struct pml_overwrite {
+    const pml_partition_spec *specs; /* NULL: the partitions of the new files (dynamic) */
+    size_t n_specs;
+    const pml_removal_note *note;
+} pml_overwrite;
+
+/* Checks the specs against the table. PML_E_NOT_FOUND (no such partition key), PML_E_INVAL. */
+int pml_overwrite__check(const pml_overwrite *o, pml_table *t, pml_error *err);
+/* Fills what goes and the property *progress. The new files must be in d. PML_E_INVAL for one that lies outside. */
+int pml_overwrite__decide(pml_commit_decision *d, const char **progress, const pml_overwrite *o, pml_table *t,
+                          const pml_commit_base *base, pml_error *err);
+/* pml_commit_run, or with o not NULL pml_commit_overwrite (commit_batch.c). */
+int pml_commit__batch(pml_commit_result *out, pml_commit *c, const pml_overwrite *o, pml_messages *const *messages, size_t n,
+                      int64_t identifier, const pml_commit_options *options, pml_error *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Batch commits: the public side, idempotence by user and identifier, and the check of recovered messages. */
+/* Batch commits, also those that overwrite: idempotence by user and identifier, and the check of recovered messages. */
 #include <string.h>
 
 #include "storage/file_io.h"
@@ -49,6 +49,7 @@ typedef struct batch_commit {
     pml_commit *commit;
     int64_t identifier;
     const pml_commit_options *options;
+    const pml_overwrite *overwrite; /* NULL: rows are only added */
     size_t n;
     const pml_new_files **files;
 } batch_commit;
@@ -92,13 +93,13 @@ out:
     return rc;
 }
 
-/* The caller's properties, and the real-time progress of the snapshot before: a commit that brings no real-time rows carries it
-   on (realtime.md 7.3), or every reader would have to walk back for it. */
-static int carry_progress(pml_commit_decision *d, const pml_commit_options *o, const pml_commit_base *base,
+static const char progress_key[] = "realtime.offsets";
+
+/* The caller's properties, and the real-time progress (NULL: none). */
+static int set_properties(pml_commit_decision *d, const pml_commit_options *o, const char *progress, const pml_commit_base *base,
                           pml_error *err)
 {
-    static const char key[] = "realtime.offsets";
-    const char *progress = base->latest == NULL ? NULL : pml_snapshot__property(base->latest, key);
+    const char *const key = progress_key;
     pml_option *v = pml_arena__array(base->arena, o->n_properties + 1, sizeof *v);
     if (v == NULL)
         return pml_error__no_memory(err);
@@ -113,14 +114,40 @@ static int carry_progress(pml_commit_decision *d, const pml_commit_options *o, c
     return PML_OK;
 }
 
+/* A commit without files makes a snapshot only where somebody asked for it, or where rows go. */
+static bool has_nothing_to_do(const batch_commit *b)
+{
+    if (b->n > 0)
+        return false;
+    if (b->overwrite != NULL)
+        return b->overwrite->specs == NULL; /* Java: no new files replace nothing */
+    return (b->options->flags & PML_COMMIT_EMPTY) == 0 && !b->commit->table->options.commit_force_create;
+}
+
+/* The delta and the progress. A commit that brings no real-time rows and removes none carries the progress of the snapshot before on
+   (realtime.md 7.3), or every reader would have to walk back for it. */
+static int fill_decision(pml_commit_decision *d, const batch_commit *b, const pml_commit_base *base, pml_error *err)
+{
+    const char *progress = base->latest == NULL ? NULL : pml_snapshot__property(base->latest, progress_key);
+    d->n_files = b->n;
+    d->files = b->files;
+    if (b->overwrite == NULL)
+        return set_properties(d, b->options, progress, base, err);
+    PML_RETURN_IF(pml_overwrite__decide(d, &progress, b->overwrite, b->commit->table, base, err));
+    int rc = set_properties(d, b->options, progress, base, err);
+    if (rc != PML_OK)
+        b->overwrite->note->undo(b->overwrite->note->arg);
+    return rc;
+}
+
 static int batch_decide(void *arg, pml_commit_decision *d, const pml_commit_base *base, pml_error *err)
 {
     batch_commit *b = arg;
     const pml_commit_options *o = b->options;
     pml_snapshot s;
-    bool found = false;
+    bool found = false, check = (o->flags & PML_COMMIT_CHECK) != 0;
     d->identifier = b->identifier;
-    if ((o->flags & PML_COMMIT_CHECK) != 0 && base->latest != NULL) {
+    if (check && base->latest != NULL) {
         PML_RETURN_IF(
             pml_commit__find_user(&found, &s, base->arena, b->commit->table, base->latest->id, b->commit->user, err));
         if (found && s.commit_identifier >= b->identifier) {
@@ -128,18 +155,23 @@ static int batch_decide(void *arg, pml_commit_decision *d, const pml_commit_base
             d->result_id = s.id;
             return PML_OK;
         }
-        PML_RETURN_IF(refuse_known_files(b, base, err));
     }
-    if ((o->flags & PML_COMMIT_CHECK) != 0)
+    if ((check || b->overwrite != NULL) && b->n > 0 && base->latest != NULL)
+        PML_RETURN_IF(refuse_known_files(b, base, err));
+    if (check)
         PML_RETURN_IF(files_exist(b, err));
-    if (b->n == 0 && (o->flags & PML_COMMIT_EMPTY) == 0 && !b->commit->table->options.commit_force_create) {
+    if (has_nothing_to_do(b)) {
         d->nothing = true;
         d->result_id = -1;
         return PML_OK;
     }
-    d->n_files = b->n;
-    d->files = b->files;
-    return carry_progress(d, o, base, err);
+    return fill_decision(d, b, base, err);
+}
+
+static void batch_undo(void *arg)
+{
+    const batch_commit *b = arg;
+    b->overwrite->note->undo(b->overwrite->note->arg);
 }
 
 /* The same messages twice in one call would add every file twice. */
@@ -177,22 +209,35 @@ static int collect_files(batch_commit *b, pml_messages *const *messages, size_t 
     return PML_OK;
 }
 
-int pml_commit_run(pml_commit_result *out, pml_commit *c, pml_messages *const *messages, size_t n, int64_t identifier,
-                   const pml_commit_options *options, pml_error *err)
+int pml_commit__batch(pml_commit_result *out, pml_commit *c, const pml_overwrite *o, pml_messages *const *messages, size_t n,
+                      int64_t identifier, const pml_commit_options *options, pml_error *err)
 {
     const pml_commit_options defaults = PML_COMMIT_OPTIONS_INIT;
-    batch_commit b = {.commit = c, .identifier = identifier, .options = options == NULL ? &defaults : options};
+    batch_commit b = {
+        .commit = c, .identifier = identifier, .options = options == NULL ? &defaults : options, .overwrite = o};
     int rc;
     if (b.options->struct_size != sizeof defaults || out->struct_size != sizeof *out)
         return pml_error__set(err, PML_E_INVAL,
                               "struct_size of commit options or result is not what this library knows");
-    const pml_commit_request request = {
-        .arg = &b, .decide = batch_decide, .watermark = b.options->watermark, .kind = PML_COMMIT_APPEND};
+    const pml_commit_request request = {.arg = &b,
+                                        .decide = batch_decide,
+                                        .undo = o == NULL ? NULL : batch_undo,
+                                        .watermark = b.options->watermark,
+                                        .kind = o == NULL ? PML_COMMIT_APPEND : PML_COMMIT_OVERWRITE,
+                                        .delta_per_attempt = o != NULL};
+    if (o != NULL)
+        PML_TRY(pml_overwrite__check(o, c->table, err));
     PML_TRY(collect_files(&b, messages, n, err));
     PML_TRY(pml_commit__execute(out, c, &request, err));
 out:
     pml_env__free(c->env, b.files);
     return rc;
+}
+
+int pml_commit_run(pml_commit_result *out, pml_commit *c, pml_messages *const *messages, size_t n, int64_t identifier,
+                   const pml_commit_options *options, pml_error *err)
+{
+    return pml_commit__batch(out, c, NULL, messages, n, identifier, options, err);
 }
 
 int pml_commit_abort(pml_commit *c, pml_messages *const *messages, size_t n, pml_error *err)

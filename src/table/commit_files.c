@@ -21,9 +21,9 @@ int pml_names__add(pml_names *names, pml_env *env, const char *name)
     return PML_OK;
 }
 
-int pml_commit_files__init(pml_commit_files *f, pml_table *t, pml_error *err)
+int pml_commit_files__init(pml_commit_files *f, pml_table *t, bool delta_per_attempt, pml_error *err)
 {
-    *f = (pml_commit_files){.env = t->env, .table = t, .open_id = -1};
+    *f = (pml_commit_files){.env = t->env, .table = t, .delta_per_attempt = delta_per_attempt, .open_id = -1};
     pml_arena__init(&f->arena, t->env);
     return pml_env__uuid(t->env, f->uuid, err);
 }
@@ -54,15 +54,24 @@ static void remove_manifest_file(pml_commit_files *f, const char *name)
     pml_env__free(f->env, path);
 }
 
+static void forget_delta(pml_commit_files *f)
+{
+    f->delta_written = false;
+    f->n_delta = 0;
+    pml_arena__reset(&f->arena);
+}
+
 void pml_commit_files__keep(pml_commit_files *f)
 {
     f->shown = true;
+    if (f->delta_per_attempt)
+        forget_delta(f);
     forget_attempt(f);
 }
 
 void pml_commit_files__undo(pml_commit_files *f, bool delta_too)
 {
-    delta_too = delta_too && !f->shown;
+    delta_too = f->delta_per_attempt || (delta_too && !f->shown);
     remove_manifest_file(f, f->base_list);
     remove_manifest_file(f, f->delta_list);
     for (size_t i = 0; i < f->merged.n; i++)
@@ -70,7 +79,7 @@ void pml_commit_files__undo(pml_commit_files *f, bool delta_too)
     for (size_t i = 0; delta_too && i < f->n_delta; i++)
         remove_manifest_file(f, f->delta[i].name);
     if (delta_too)
-        f->delta_written = false;
+        forget_delta(f);
     forget_attempt(f);
 }
 
@@ -188,22 +197,29 @@ out:
 static int delta_entries(pml_manifest_entry **out, size_t *n, pml_commit_files *f, const pml_commit_decision *d,
                          pml_error *err)
 {
-    size_t total = 0, at = 0;
+    size_t total = d->n_removed, at = d->n_removed;
+    bool overflow = false;
     for (size_t i = 0; i < d->n_files; i++)
         total += d->files[i]->n;
     pml_manifest_entry *v = pml_arena__array(&f->arena, total, sizeof *v);
     if (v == NULL)
         return pml_error__no_memory(err);
     f->delta_rows = 0;
+    for (size_t i = 0; i < d->n_removed; i++) {
+        v[i] = d->removed[i];
+        v[i].kind = PML_ENTRY_DELETE;
+        overflow = __builtin_sub_overflow(f->delta_rows, v[i].file.row_count, &f->delta_rows) || overflow;
+    }
     for (size_t i = 0; i < d->n_files; i++) {
         const pml_new_files *from = d->files[i];
         for (size_t j = 0; j < from->n; j++) {
             v[at++] =
                 (pml_manifest_entry){PML_ENTRY_ADD, from->partition, from->bucket, from->total_buckets, from->files[j]};
-            if (__builtin_add_overflow(f->delta_rows, from->files[j].row_count, &f->delta_rows))
-                return pml_error__set(err, PML_E_OVERFLOW, "the rows of one commit to %s pass 2^63", f->table->path);
+            overflow = __builtin_add_overflow(f->delta_rows, from->files[j].row_count, &f->delta_rows) || overflow;
         }
     }
+    if (overflow)
+        return pml_error__set(err, PML_E_OVERFLOW, "the rows of one commit to %s pass 2^63", f->table->path);
     *out = v;
     *n = total;
     return PML_OK;

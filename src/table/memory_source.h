@@ -26,11 +26,14 @@ typedef struct pml_memory_read {
     int64_t batch_rows;
 } pml_memory_read;
 
+/* How the snapshot of a plan was chosen. That of a tag need not be a snapshot of the table any more. */
+typedef enum pml_snapshot_choice { PML_CHOSE_LATEST, PML_CHOSE_SNAPSHOT, PML_CHOSE_TAG } pml_snapshot_choice;
+
 typedef struct pml_memory_source {
     /* The snapshot chosen must not be older than *min_snapshot (-1: any). */
     int (*pin)(void *ctx, void **pins, int64_t *min_snapshot, pml_table *t, const pml_pred *predicate, pml_error *err);
     /* snapshot NULL: the table has none. *again: the snapshot is too old for what memory holds; pin anew (latest plans only). */
-    int (*resolve)(void *pins, bool *again, const pml_snapshot *snapshot, bool chosen_by_caller, pml_error *err);
+    int (*resolve)(void *pins, bool *again, const pml_snapshot *snapshot, pml_snapshot_choice choice, pml_error *err);
     /* How often a plan may start again before it gives up. */
     int (*retries)(void *ctx);
     size_t (*count)(const void *pins);

@@ -38,43 +38,18 @@ void pml_plan_free(pml_plan *p)
 
 /* ---- 1. snapshot and views ---- */
 
-static int snapshot_missing(pml_table *t, int64_t id, pml_error *err)
-{
-    int64_t first = -1, last = -1;
-    (void)pml_table__earliest_snapshot(&first, t, NULL);
-    (void)pml_table__latest_snapshot(&last, t, false, NULL);
-    if (last < 0)
-        return pml_error__at(err, PML_E_NOT_FOUND, PML_PLACE_SNAPSHOT, t->path,
-                             "%s has no snapshot yet, so none with id %lld", t->path, (long long)id);
-    return pml_error__at(err, PML_E_NOT_FOUND, PML_PLACE_SNAPSHOT, t->path,
-                         "%s has no snapshot %lld: there are %lld to %lld", t->path, (long long)id, (long long)first,
-                         (long long)last);
-}
-
 /* Fills *s and p->snapshot_id; *found = false: the table has no snapshot. */
 static int choose_snapshot(pml_snapshot *s, bool *found, pml_plan *p, const pml_scan *scan, int64_t min_snapshot,
                            pml_error *err)
 {
-    int64_t id = scan->snapshot_id;
-    *found = false;
-    if (id < 0) {
-        PML_RETURN_IF(pml_table__latest_snapshot(&id, p->table, false, err));
-        /* The hint may be old. Memory already let go of what newer snapshots hold, so look again before giving up. */
-        if (id < min_snapshot)
-            PML_RETURN_IF(pml_table__latest_snapshot(&id, p->table, true, err));
-    }
-    p->snapshot_id = id;
-    if (id < 0)
-        return PML_OK;
-    int rc = pml_table__load_snapshot(s, &p->arena, p->table, id, err);
-    if (rc == PML_E_NOT_FOUND && scan->snapshot_id >= 0)
-        return snapshot_missing(p->table, id, err);
-    if (rc == PML_E_NOT_FOUND)
-        return pml_error__at(err, PML_E_SNAPSHOT_GONE, PML_PLACE_SNAPSHOT, p->table->path,
-                             "snapshot %lld of %s expired while it was planned; plan again", (long long)id,
-                             p->table->path);
-    *found = rc == PML_OK;
-    return rc;
+    PML_RETURN_IF(pml_travel__find(s, found, &p->arena, p->table, &scan->travel, min_snapshot, err));
+    p->snapshot_id = *found ? s->id : -1;
+    return PML_OK;
+}
+
+static pml_snapshot_choice choice_of(const pml_scan *scan)
+{
+    return scan->travel.by == PML_SCAN_LATEST ? PML_CHOSE_LATEST : scan->travel.by == PML_SCAN_TAG ? PML_CHOSE_TAG : PML_CHOSE_SNAPSHOT;
 }
 
 static int pin_and_choose(pml_snapshot *s, bool *found, pml_plan *p, const pml_scan *scan, pml_error *err)
@@ -88,7 +63,7 @@ static int pin_and_choose(pml_snapshot *s, bool *found, pml_plan *p, const pml_s
         PML_RETURN_IF(choose_snapshot(s, found, p, scan, min_snapshot, err));
         if (scan->memory == NULL)
             return PML_OK;
-        int rc = scan->memory->resolve(p->pins, &again, *found ? s : NULL, scan->snapshot_id >= 0, err);
+        int rc = scan->memory->resolve(p->pins, &again, *found ? s : NULL, choice_of(scan), err);
         if (rc == PML_OK || !again || tries <= 0)
             return rc;
         scan->memory->release(p->pins);
@@ -102,7 +77,7 @@ static int resolve_schema(pml_plan *p, const pml_scan *scan, const pml_snapshot 
 {
     p->schema = p->table->schema;
     /* Time travel shows the columns of then (M 14.4); everything else the latest ones. */
-    if (s != NULL && scan->snapshot_id >= 0) {
+    if (s != NULL && scan->travel.by != PML_SCAN_LATEST) {
         PML_RETURN_IF(pml_table__schema_at(&p->schema, p->table, s->schema_id, err));
         PML_RETURN_IF(pml_table_options__check_supported(p->schema, p->table->overrides, p->table->n_overrides, false,
                                                          p->table->path, err));
@@ -291,7 +266,7 @@ int pml_scan_plan(pml_plan **out, pml_scan *scan, pml_error *err)
     *out = NULL;
     for (int i = 0; rc == PML_E_SNAPSHOT_GONE && i < PLAN_EXPIRED_TRIES; i++) {
         rc = plan_once(out, scan, err);
-        if (scan->snapshot_id >= 0)
+        if (scan->travel.by == PML_SCAN_ID || scan->travel.by == PML_SCAN_TAG) /* the same again is gone again */
             break;
     }
     return rc;

@@ -105,15 +105,21 @@ static int read_parts(pml_data_split **out, pml_plan *p, const pml_plan_part *v,
     return PML_OK;
 }
 
+/* The snapshot that the splits name must be the scan's, where that is a fixed one; by time or watermark the same question may have
+   another answer by now, and the splits hold the old one. */
 static int resolve(pml_plan *p, const pml_scan *scan, pml_error *err)
 {
     pml_snapshot s;
-    if (scan->snapshot_id < 0)
+    bool found;
+    pml_travel travel = scan->travel;
+    if (travel.by == PML_SCAN_LATEST)
         return pml_plan__resolve(p, scan, NULL, err);
-    if (scan->snapshot_id != p->snapshot_id)
-        return pml_error__set(err, PML_E_INVAL, "the scan is of snapshot %lld, the splits are of %lld", (long long)scan->snapshot_id,
+    if (travel.by != PML_SCAN_ID && travel.by != PML_SCAN_TAG)
+        travel = (pml_travel){.by = PML_SCAN_ID, .value = p->snapshot_id};
+    PML_RETURN_IF(pml_travel__find(&s, &found, &p->arena, p->table, &travel, -1, err));
+    if (s.id != p->snapshot_id)
+        return pml_error__set(err, PML_E_INVAL, "the scan is of snapshot %lld, the splits are of %lld", (long long)s.id,
                               (long long)p->snapshot_id);
-    PML_RETURN_IF(pml_table__load_snapshot(&s, &p->arena, p->table, p->snapshot_id, err));
     return pml_plan__resolve(p, scan, &s, err);
 }
 

@@ -31,6 +31,7 @@ typedef struct split_reader {
     size_t next_file, end_file; /* n_files stands for the memory */
     int32_t part, parts;
     struct ArrowArrayStream source; /* release NULL: none open */
+    const char *file;               /* path of the source; NULL: it is memory */
     pml_arena arena;
 } split_reader;
 
@@ -118,6 +119,7 @@ static int open_next(split_reader *r, pml_error *err)
                                          .expect_rows = s->files[i].row_count,
                                          .expect_bytes = s->files[i].size_bytes};
         PML_RETURN_IF(pml_path__format(format, s->files[i].name, err));
+        r->file = s->paths[i];
         int rc = pml_format__open(&r->source, r->env, format, s->paths[i], &request, err);
         if (rc == PML_E_NOT_FOUND)
             rc = pml_error__at(err, PML_E_SNAPSHOT_GONE, PML_PLACE_DATA_FILE, s->paths[i],
@@ -126,6 +128,7 @@ static int open_next(split_reader *r, pml_error *err)
             rc = pml_table__gone_or_damaged(r->plan->table, r->plan->snapshot_id, err);
         return rc;
     }
+    r->file = NULL;
     const pml_memory_read request = {r->stored_fields, r->n_stored, r->plan->predicate, r->batch_rows};
     return r->plan->memory->open(&r->source, r->plan->pins, (size_t)s->memory_part, &request, err);
 }
@@ -232,6 +235,19 @@ static int project(split_reader *r, struct ArrowArray *out, struct ArrowArray *w
     return rc;
 }
 
+/* A file may lack a NOT NULL column, or hold nulls where its schema has none; what leaves here says that there are none. What
+   memory gives was checked when it was written. */
+static int check_file_batch(const split_reader *r, const struct ArrowArray *whole, pml_error *err)
+{
+    pml_error wrong = PML_ERROR_INIT;
+    /* Stored values were looked at where they came from, if at all; partition values and columns made up were not. */
+    pml_check_level level = r->validate_full ? PML_CHECK_TRUSTED : PML_CHECK_BASIC;
+    if (r->file == NULL || pml_batch__check(whole, r->read_fields, r->n_read, level, &wrong) == PML_OK)
+        return PML_OK;
+    return pml_error__at(err, PML_E_CORRUPT, PML_PLACE_DATA_FILE, r->file, "%s is damaged, or its writer broke the rules: %s", r->file,
+                         wrong.message);
+}
+
 /* Turns one source batch (moved) into an output batch; out->release stays NULL when no row is left. */
 static int refine(split_reader *r, struct ArrowArray *out, struct ArrowArray *batch, pml_error *err)
 {
@@ -250,6 +266,7 @@ static int refine(split_reader *r, struct ArrowArray *out, struct ArrowArray *ba
         release_all(columns, r->n_read);
         goto out;
     }
+    PML_TRY(check_file_batch(r, &whole, err));
     if (r->plan->predicate != NULL) {
         rows = pml_env__calloc(r->env, (size_t)length + 1, sizeof *rows);
         rc = rows == NULL ? pml_error__no_memory(err) : filter(r, &whole, rows, &n_kept, err);

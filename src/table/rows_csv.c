@@ -329,7 +329,8 @@ static int csv_open(rows_csv *r, const pml_rows_input *in, pml_error *err)
     PML_TRY(bridge_schema(&schema, r, err));
     const pml_bridge_input input = {f, r->name, pml_csv_file__size(f), pml_csv_file__read_at, pml_csv_file__close};
     f = NULL; /* the bridge owns it on any return */
-    rc = wrong_row(r, r->bridge->csv_open(&r->stream, &input, NULL, &schema, &options, err), err);
+    const pml_bridge_memory memory = pml_bridge__read_memory(r->env);
+    rc = wrong_row(r, r->bridge->csv_open(&r->stream, &input, &memory, &schema, &options, err), err);
 out:
     if (f != NULL)
         pml_csv_file__close(f);

@@ -38,7 +38,8 @@ static int check_file(const pml_rows_input *in, const pml_bridge *bridge, pml_er
     int rc;
     PML_TRY(pml_input__open(&file, in->env, in->path, err));
     const pml_bridge_input input = {file, in->path, pml_input__size(file), input_read_at, input_close};
-    PML_TRY(bridge->parquet_open(&reader, &input, NULL, &options, err)); /* owns the file on any return */
+    const pml_bridge_memory memory = pml_bridge__read_memory(in->env);
+    PML_TRY(bridge->parquet_open(&reader, &input, &memory, &options, err)); /* owns the file on any return */
     PML_TRY(bridge->parquet_schema(&schema, reader, err));
     names = pml_env__calloc(in->env, (size_t)schema.n_children, sizeof *names);
     if (names == NULL) {

@@ -14,7 +14,7 @@ int pml_scan_new(pml_scan **out, pml_table *table, pml_error *err)
     s->table = table;
     s->all_columns = true;
     s->limit = -1;
-    s->snapshot_id = table->options.scan_snapshot_id;
+    s->travel = pml_travel__of_options(&table->options);
     pml_arena__init(&s->predicate_arena, table->env);
     *out = s;
     return PML_OK;
@@ -35,6 +35,7 @@ void pml_scan_free(pml_scan *s)
     pml_scan__set_memory(s, NULL, NULL);
     columns_free(t->env, s->columns, s->n_columns);
     pml_arena__clear(&s->predicate_arena);
+    pml_env__free(t->env, s->tag);
     pml_env__free(t->env, s);
     pml_table_release(t);
 }
@@ -117,10 +118,34 @@ int pml_scan_set_limit(pml_scan *s, int64_t n, pml_error *err)
     return PML_OK;
 }
 
+/* ---- which snapshot ---- */
+
 int pml_scan_set_snapshot(pml_scan *s, int64_t snapshot_id, pml_error *err)
 {
     if (snapshot_id < 1 && snapshot_id != -1)
         return pml_error__set(err, PML_E_INVAL, "%lld is no snapshot id", (long long)snapshot_id);
-    s->snapshot_id = snapshot_id;
+    s->travel = (pml_travel){.by = snapshot_id < 0 ? PML_SCAN_LATEST : PML_SCAN_ID, .value = snapshot_id};
     return PML_OK;
+}
+
+int pml_scan_set_tag(pml_scan *s, const char *name, pml_error *err)
+{
+    PML_RETURN_IF(pml_travel__check_tag(name, err));
+    char *copy = pml_env__strdup(s->table->env, name);
+    if (copy == NULL)
+        return pml_error__no_memory(err);
+    pml_env__free(s->table->env, s->tag);
+    s->tag = copy;
+    s->travel = (pml_travel){.by = PML_SCAN_TAG, .tag = copy};
+    return PML_OK;
+}
+
+void pml_scan_set_timestamp(pml_scan *s, int64_t time_ms)
+{
+    s->travel = (pml_travel){.by = PML_SCAN_TIME, .value = time_ms};
+}
+
+void pml_scan_set_watermark(pml_scan *s, int64_t watermark)
+{
+    s->travel = (pml_travel){.by = PML_SCAN_WATERMARK, .value = watermark};
 }

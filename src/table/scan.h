@@ -6,6 +6,7 @@
 #include <paimonlive/scan.h>
 
 #include "table/memory_source.h"
+#include "table/travel.h"
 
 struct pml_predicate {
     pml_env *env;
@@ -21,7 +22,8 @@ struct pml_scan {
     pml_arena predicate_arena;
     pml_pred *predicate; /* NULL: none */
     int64_t limit;       /* -1: none */
-    int64_t snapshot_id; /* -1: latest */
+    pml_travel travel;   /* which snapshot */
+    char *tag;           /* its name, when the caller chose one */
     const pml_memory_source *memory; /* NULL: disk only */
     void *memory_ctx;
 };

@@ -65,15 +65,21 @@ static int snapshot_try(pml_snapshot *out, pml_arena *arena, pml_table *t, const
     return rc;
 }
 
-int pml_table__load_snapshot(pml_snapshot *out, pml_arena *arena, pml_table *t, int64_t id, pml_error *err)
+int pml_table__load_snapshot_file(pml_snapshot *out, pml_arena *arena, pml_table *t, const char *path, pml_error *err)
 {
-    char *path = pml_path__snapshot(t->env, t->branch_root, id);
-    int rc = path == NULL ? pml_error__no_memory(err) : PML_E_CORRUPT;
-    for (int i = 0; path != NULL && rc == PML_E_CORRUPT && i < SNAPSHOT_PARSE_TRIES; i++) {
+    int rc = PML_E_CORRUPT;
+    for (int i = 0; rc == PML_E_CORRUPT && i < SNAPSHOT_PARSE_TRIES; i++) {
         if (i > 0)
             pml_env__sleep_ms(t->env, SNAPSHOT_PARSE_WAIT_MS);
         rc = snapshot_try(out, arena, t, path, err);
     }
+    return rc;
+}
+
+int pml_table__load_snapshot(pml_snapshot *out, pml_arena *arena, pml_table *t, int64_t id, pml_error *err)
+{
+    char *path = pml_path__snapshot(t->env, t->branch_root, id);
+    int rc = path == NULL ? pml_error__no_memory(err) : pml_table__load_snapshot_file(out, arena, t, path, err);
     if (rc == PML_OK && out->id != id)
         rc = pml_error__at(err, PML_E_CORRUPT, PML_PLACE_SNAPSHOT, path, "%s says it is snapshot %lld", path,
                            (long long)out->id);

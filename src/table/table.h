@@ -43,6 +43,8 @@ int pml_table__earliest_snapshot(int64_t *id, pml_table *t, pml_error *err);
 /* Reads one snapshot. PML_E_NOT_FOUND when the file is gone. A file that does not parse is read again for 2 seconds: stores that
    rewrite in place may show part of it. */
 int pml_table__load_snapshot(pml_snapshot *out, pml_arena *arena, pml_table *t, int64_t id, pml_error *err);
+/* The same of any file that holds a snapshot's text: of another branch, a tag, a changelog. */
+int pml_table__load_snapshot_file(pml_snapshot *out, pml_arena *arena, pml_table *t, const char *path, pml_error *err);
 
 /* After PML_E_SNAPSHOT_GONE with the missing file in err->file: becomes PML_E_CORRUPT when the snapshot
    is the latest one, which nothing expires. Returns the code. */

@@ -20,6 +20,10 @@ struct pml_env {
     void *slots[4];
     void (*slot_free[4])(pml_env *env, void *slot);
     void *slot_lock;
+    /* The memory of the bridge's library, which has an allocator of its own: what it holds now, and the most that one call may take
+       (0: the format layer's default). */
+    atomic_llong bridge_bytes;
+    int64_t bridge_bytes_max;
 };
 
 enum { PML_ENV_SLOT_BRIDGE = 0, PML_ENV_SLOT_STORES = 1, PML_ENV_SLOT_REALTIME = 2, PML_ENV_SLOT_CODECS = 3 };

@@ -282,14 +282,96 @@ static test_file small_groups_file(struct ArrowSchema schema)
 static void parquet_mutants_give_errors_or_valid_arrays(void **state)
 {
     (void)state;
-    const char *more = getenv("MUTANTS"); /* by hand: more of them */
-    int64_t given = 0;
-    int n = more != NULL && pml_number__int64(&given, more, strlen(more)) ? (int)given : 500;
+    int n = (int)test_setting("MUTANTS", 500, 1, INT32_MAX); /* by hand: more of them */
     mutants_of(small_groups_file(test_scalar_schema()), n);
     mutants_of(small_groups_file(test_nested_schema()), n);
     mutants_of(test_file_load("java_scalar.parquet"), n);
     mutants_of(test_file_load("java_nested.parquet"), n);
     mutants_of(test_file_load("arrow_schema.parquet"), n);
+}
+
+/* ---- memory ---- */
+
+/* One text of so many zeros: a few kilobytes of file. */
+static test_file bomb(size_t bytes, int32_t dictionary)
+{
+    pml_error err = PML_ERROR_INIT;
+    char *text = malloc(bytes + 1);
+    assert_non_null(text);
+    memset(text, '0', bytes);
+    text[bytes] = '\0';
+    const char *const values[] = {text, "short"};
+    struct ArrowSchema field = FIELD("u", "bomb", 0, true);
+    struct ArrowSchema schema = test_struct(1, &field);
+    struct ArrowArray column = test_text_array(2, values);
+    struct ArrowArray array = test_struct_array(2, 1, &column);
+    pml_bridge_write_options o = test_write_options;
+    o.dictionary = dictionary;
+    o.page_bytes = (int64_t)bytes * 2;
+    test_file f = {0};
+    must_ok(test_parquet_write(&f, b, &schema, &array, &o, &err), &err);
+    schema.release(&schema);
+    free(text);
+    return f;
+}
+
+static void parquet_page_that_unpacks_past_the_bound_is_refused_by_name(void **state)
+{
+    (void)state;
+    enum { MIB = 1024 * 1024 };
+    for (int32_t dictionary = 0; dictionary < 2; dictionary++) {
+        pml_error err = PML_ERROR_INIT;
+        struct ArrowArrayStream stream;
+        test_file f = bomb(64 * MIB, dictionary);
+        assert_in_range(f.len, 1, MIB);
+        f.bytes_max = 32 * MIB;
+        must_ok(test_parquet_stream(&stream, b, &f, NULL, 0, &test_read_options, &err), &err);
+        f.charged_max = 0;
+        assert_int_equal(test_drain(b, &stream, &err), PML_E_LIMIT);
+        assert_in_range(f.charged_max, 1, f.bytes_max + MIB);
+        assert_non_null(strstr(err.message, "data-0.parquet"));
+        assert_non_null(strstr(err.message, "read.batch-size"));
+        stream.release(&stream);
+        assert_int_equal(f.charged, 0);
+        /* With room for it, it is just a text. */
+        f.bytes_max = 512 * (int64_t)MIB;
+        must_ok(test_parquet_stream(&stream, b, &f, NULL, 0, &test_read_options, &err), &err);
+        assert_int_equal(test_drain(b, &stream, &err), 2);
+        stream.release(&stream);
+        test_file_free(&f);
+    }
+}
+
+/* The bound is for one call: batches that the caller keeps are not counted against the next one. */
+static void parquet_batches_that_are_kept_do_not_count_for_the_next(void **state)
+{
+    (void)state;
+    enum { KEPT = 40 };
+    pml_error err = PML_ERROR_INIT;
+    struct ArrowArrayStream stream;
+    struct ArrowArray kept[KEPT];
+    struct ArrowSchema schema = test_scalar_schema();
+    test_file f = test_file_of(b, &schema, 4000, &test_write_options);
+    pml_bridge_read_options o = test_read_options;
+    o.batch_rows = 100;
+    must_ok(test_parquet_stream(&stream, b, &f, NULL, 0, &o, &err), &err);
+    stream.release(&stream);
+    f.charged_max = 0;
+    must_ok(test_parquet_stream(&stream, b, &f, NULL, 0, &o, &err), &err);
+    assert_int_equal(stream.get_next(&stream, &kept[0]), 0);
+    int64_t one = f.charged_max;
+    kept[0].release(&kept[0]);
+    stream.release(&stream);
+    f.bytes_max = one;
+    must_ok(test_parquet_stream(&stream, b, &f, NULL, 0, &o, &err), &err);
+    for (int i = 0; i < KEPT; i++)
+        assert_int_equal(stream.get_next(&stream, &kept[i]), 0);
+    assert_true(f.charged > one);
+    for (int i = 0; i < KEPT; i++)
+        kept[i].release(&kept[i]);
+    stream.release(&stream);
+    schema.release(&schema);
+    test_file_free(&f);
 }
 
 int main(void)
@@ -305,6 +387,8 @@ int main(void)
         cmocka_unit_test(parquet_unknown_compression_is_refused_by_name),
         cmocka_unit_test(parquet_bytes_that_are_none_are_corrupt),
         cmocka_unit_test(parquet_mutants_give_errors_or_valid_arrays),
+        cmocka_unit_test(parquet_page_that_unpacks_past_the_bound_is_refused_by_name),
+        cmocka_unit_test(parquet_batches_that_are_kept_do_not_count_for_the_next),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

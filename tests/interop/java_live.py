@@ -4,6 +4,8 @@ what counts is the effective progress: kept over appends and compactions, begun 
 that were ours (unless the table says otherwise)."""
 import json
 import os
+import subprocess
+import time
 
 import java_mixed
 import rows
@@ -64,12 +66,15 @@ def add_cases(suite, pml, java, seed):
         suite.case(f"live: restarts, {kind}", restarts, pml, java, seed + i, partition)
         suite.case(f"live: Java between commits, {kind}", java_between, pml, java, seed + i, partition)
         suite.case(f"live: Java truncates, {kind}", truncated, pml, java, seed + i, partition)
+    suite.case("live: pml overwrites, Java in between", our_overwrites, pml, java, seed)
     suite.case("live: unaware buckets", unaware, pml, java, seed)
     for policy in ("ask", "inherit", "reset"):
         suite.case(f"live: Java INSERT OVERWRITE, policy {policy}", overwritten, pml, java, seed, policy)
     suite.case("live: overwrite of untouched partitions loses nothing", overwrite_elsewhere, pml, java, seed)
     suite.case("live: Java expires the snapshot that held the progress", expired, pml, java, seed)
     suite.case("live: Java reads the progress property", property_kept, pml, java, seed)
+    for partition in (False, True):
+        suite.case(f"live: the progress is written again, {'partitions' if partition else 'no partitions'}", reanchored, pml, java, seed, partition)
     suite.case("live: Java rolls back", rolled_back, pml, java, seed)
 
 
@@ -117,6 +122,37 @@ def truncated(folder, pml, java, seed, partition):
     t.live(5)
 
 
+def our_overwrites(folder, pml, java, seed):
+    """Our own truncate, drop and overwrite say what begins anew; Java's commits in between drop the property and change nothing."""
+    t = Live(folder, pml, java, seed)
+    t.live(40, "--commit-every", 20)
+    t.java_append(5)
+    t.drop_partition("p=1", doomed=lambda cells: cells["p"] == "1")
+    t.tiered["1"] = 0
+    t.check_progress("pml drop-partition p=1")
+    t.java_append(5)
+    t.java_compact("--full")
+    t.check_progress("Java append and compact")
+    t.live(15)
+    t.overwrite(4, ["p=2"], lambda cells: cells["p"] == "2", p="2")
+    t.tiered["2"] = 0
+    t.check_progress("pml ingest --overwrite --partition p=2")
+    t.java_append(3)
+    t.live(10)
+    t.overwrite(3, [], lambda cells: cells["p"] == "3", p="3")
+    t.tiered["3"] = 0
+    t.check_progress("pml ingest --overwrite")
+    t.truncate()
+    t.tiered = {p: 0 for p in t.tiered}
+    t.check_progress("pml table truncate")
+    t.java_append(3)
+    t.java_truncate()
+    t.live(10, "--commit-every", 5)
+    java("expire", t.table, "--retain", "2")
+    t.check_progress("Java expire")
+    t.live(5)
+
+
 def unaware(folder, pml, java, seed):
     t = Live(folder, pml, java, seed, buckets=False)
     t.live(30, "--commit-every", 10)
@@ -135,6 +171,12 @@ def overwritten(folder, pml, java, seed, policy):
         t.check_progress("INSERT OVERWRITE")
         t.live(10, p="1")
         t.live_fails(4, p="2")
+        pml("offsets", "repair", t.table, "--last-known")
+        t.lost = ()
+        t.check_progress("repair with the last known ends")
+        t.live(5, p="2")
+        t.java_append(3)
+        t.live(10)
         return
     if policy == "reset":
         t.tiered["2"] = 0
@@ -163,6 +205,28 @@ def expired(folder, pml, java, seed):
     if lost - {"lost"}:
         raise support.Wrong(f"progress after the expiry of its snapshot: {lost}")
     t.live_fails(5)
+    java("tag", t.table, "kept")
+    words = [f"p={p}/bucket-{b}={n}" for (p, b), n in counted(t).items()]
+    pml("offsets", "repair", t.table, *words)
+    t.tiered = {}
+    for (p, _), n in counted(t).items():
+        t.tiered[p] = t.tiered.get(p, 0) + n
+    t.check_progress("repair after the anchor expired")
+    t.live(10)
+    java("expire", t.table, "--retain", "1")
+    pml("offsets", "clean", t.table, "--older-than", "0s")
+    t.check_progress("clean")
+    t.live(5)
+
+
+def counted(t):
+    """(partition, bucket) -> rows in its files."""
+    found = {}
+    for line in t.pml("files", t.table, "--format", "json"):
+        f = json.loads(line)
+        key = (f["partition"].split("=")[1], f["bucket"])
+        found[key] = found.get(key, 0) + f["record_count"]
+    return found
 
 
 def property_kept(folder, pml, java, seed):
@@ -175,6 +239,46 @@ def property_kept(folder, pml, java, seed):
     name = snapshots[0]["properties"]["realtime.offsets"]
     with open(os.path.join(t.table, "metadata", os.path.basename(name)), encoding="utf-8") as f:
         support.equal("sum of the file's offsets", 20, sum(o["offset"] for o in json.load(f)["offsets"]))
+
+
+def reanchored(folder, pml, java, seed, partition):
+    """Java drops the property; a live writer without a commit for a while writes it again, Java reads and commits on top, and its
+    expiry of all before loses nothing."""
+    t = Live(folder, pml, java, seed, partition)
+    t.live(20)
+    t.java_append(5)
+    lines = t.new_rows(10)
+    writer = pml.start("ingest", t.table, "-", "--format", "json", "--live", *t.user, "--commit-every", "10", "--option",
+                       "realtime.reanchor-interval=1 ms", stdin=subprocess.PIPE)
+    time.sleep(0.5)  # the writer opens; longer only makes the test slower
+    out, err = writer.communicate(rows.as_bytes(lines), support.SECONDS_PER_CALL)
+    support.equal("exit code of the ingest: " + err.decode("utf-8", "replace"), 0, writer.returncode)
+    t.lines += lines
+    for line in lines:
+        p = t.partition_of(line)
+        t.tiered[p] = t.tiered.get(p, 0) + 1
+    t.verify("re-anchoring")
+    t.check_progress("re-anchoring")
+    snapshots = [s["snapshot"] for s in java.inspect(t.table)["snapshots"]]
+    support.equal("kinds of the snapshots", ["APPEND"] * 4, [s["commitKind"] for s in snapshots])
+    support.equal("the third is an anchor", True, snapshots[2]["commitUser"].startswith("pml-reanchor-"))
+    support.equal("its rows", 0, snapshots[2]["deltaRecordCount"])
+    support.equal("its progress", snapshots[0]["properties"], snapshots[2]["properties"])
+    t.java_append(5)
+    t.java_compact("--full")
+    t.check_progress("Java on top of an anchor")
+    java("rollback", t.table, "3")
+    t.lines, t.tiered = t.lines[:25], {}
+    for line in t.lines[:20]:
+        p = t.partition_of(line)
+        t.tiered[p] = t.tiered.get(p, 0) + 1
+    t.verify("Java rollback to the anchor")
+    java("expire", t.table, "--retain", "1")
+    t.verify("Java expire")
+    for p in ("1", "2", "3") if partition else ():
+        t.tiered.setdefault(p, 0)
+    t.check_progress("the expiry of all before the anchor")
+    t.live(10)
 
 
 def rolled_back(folder, pml, java, seed):

@@ -343,12 +343,13 @@ static void option_value_that_is_wrong_is_named_with_option_and_table(void **sta
 static void scan_options_that_are_not_honoured_are_refused_by_name(void **state)
 {
     (void)state;
-    must_refuse_override("scan.mode", "from-timestamp", PML_E_UNSUPPORTED, "needs scan.mode:from-timestamp");
-    must_refuse_override("scan.tag-name", "t1", PML_E_UNSUPPORTED, "needs scan.tag-name");
-    must_refuse_override("scan.timestamp-millis", "5", PML_E_UNSUPPORTED, "needs scan.timestamp-millis");
+    must_refuse_override("scan.mode", "incremental", PML_E_UNSUPPORTED, "needs scan.mode:incremental");
+    must_refuse_override("scan.timestamp", "2024-01-31", PML_E_UNSUPPORTED, "needs scan.timestamp");
     must_refuse_override("scan.version", "5", PML_E_UNSUPPORTED, "needs scan.version");
     must_refuse_override("incremental-between", "1,2", PML_E_UNSUPPORTED, "needs incremental-between");
-    must_refuse_override("scan.mode", "from-snapshot", PML_E_INVAL, "needs scan.snapshot-id");
+    must_refuse_override("scan.mode", "from-snapshot", PML_E_INVAL, "needs scan.snapshot-id or scan.tag-name or scan.watermark");
+    must_refuse_override("scan.mode", "from-snapshot-full", PML_E_INVAL, "needs scan.snapshot-id");
+    must_refuse_override("scan.mode", "from-timestamp", PML_E_INVAL, "needs scan.timestamp-millis");
 }
 
 static void scan_mode_agrees_with_the_snapshot_id(void **state)

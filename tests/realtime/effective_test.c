@@ -404,6 +404,7 @@ static void effective_without_memory_fails_cleanly(void **state)
         pml_effective *e;
         test_env_fail_at(t, ++n);
         rc = pml_effective__load(&e, w.env, &source, &o, NULL, NULL, &err);
+        assert_true(rc != PML_OK || !test_env_fail_reached(t));
         test_env_fail_at(t, 0);
         if (rc != PML_OK)
             must_fail_with(PML_E_NOMEM, rc, &err);
@@ -613,6 +614,7 @@ static void build_without_memory_fails_cleanly(void **state)
         w.n_files = files;
         test_env_fail_at(t, ++n);
         rc = commit(&w, PML_RT_FOREIGN_ASK, WORLD_Q, 0, 5, &err);
+        assert_true(rc != PML_OK || !test_env_fail_reached(t));
         test_env_fail_at(t, 0);
         if (rc != PML_OK)
             must_fail_with(PML_E_NOMEM, rc, &err);

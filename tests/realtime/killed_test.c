@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 82, 88, 23.1: a process is killed before each change it makes to files, from the first write to the last advance. Another one reads
-   the committed end, replays from there, and every row is in the table once. */
+/* 82, 88, 23.1: a process is killed before each change it makes to files, from the first write to the last advance, and while it
+   re-anchors what another writer dropped. Another one reads the committed end, replays from there, and every row is in the table once. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static void die(void *arg, int kind, const char *path)
     (void)kill(getpid(), SIGKILL);
 }
 
-/* Two cycles of five rows, killed before change `at`. Leaves with 0 when it came to its end. */
+/* Two cycles of five rows, and an anchor, killed before change `at`. Leaves with 0 when it came to its end. */
 static void live_and_die(rt_kit *origin, int at)
 {
     rt_kit k;
@@ -36,7 +36,10 @@ static void live_and_die(rt_kit *origin, int at)
         rt_kit_write(&k, 5, "a");
         (void)rt_kit_cycle(&k, i);
     }
-    _exit(0);
+    (void)rt_kit_foreign(&k, PML_COMMIT_APPEND, false, NULL);
+    (void)atomic_fetch_add(&k.t->mono_ns, 3600ll * 1000000000);
+    pml_plan_free(rt_kit_plan(&k));
+    _exit(rt_kit_metrics(&k).reanchors == 1 ? 0 : 1);
 }
 
 static void killed_process_loses_and_doubles_nothing_after_a_replay(void **state)

@@ -1,21 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The random model (realtime-tests.md 25.7). STEPS=n in the environment sets the number of steps, SEED=n the first episode, EPISODE=n
    runs that one only. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "support/rt_model.h"
 #include "support/test_env.h"
-#include "util/number.h"
 
 enum { EPISODE_STEPS = 250, STEPS = 10000, SHRINK_TRIES = 120 };
-
-static int64_t number_of(const char *name, int64_t otherwise)
-{
-    const char *text = getenv(name);
-    int64_t v;
-    return text != NULL && pml_number__int64(&v, text, strlen(text)) ? v : otherwise;
-}
 
 static void report(const rt_model_options *o, const rt_model_result *r, const char *what)
 {
@@ -35,7 +25,7 @@ static void shrink(const rt_model_options *o, rt_model_result *r)
 static void run_steps(int64_t steps, uint64_t first, bool faults)
 {
     long long operations = 0;
-    int64_t only = number_of("EPISODE", -1);
+    int64_t only = test_setting("EPISODE", -1, 0, INT64_MAX);
     for (int64_t done = 0, i = 0; done < steps; i++) {
         rt_model_options o = {.seed = only >= 0 ? (uint64_t)only : first + (uint64_t)i, .steps = EPISODE_STEPS, .faults = faults};
         rt_model_result r;
@@ -54,13 +44,13 @@ static void run_steps(int64_t steps, uint64_t first, bool faults)
 static void model_of_healthy_files_agrees_with_the_library(void **state)
 {
     (void)state;
-    run_steps(number_of("STEPS", STEPS) / 2, test_seed(), false);
+    run_steps(test_setting("STEPS", STEPS, 2, INT64_MAX) / 2, test_seed(), false);
 }
 
 static void model_of_failing_files_agrees_with_the_library(void **state)
 {
     (void)state;
-    run_steps(number_of("STEPS", STEPS) / 2, test_seed() + 1000000, true);
+    run_steps(test_setting("STEPS", STEPS, 2, INT64_MAX) / 2, test_seed() + 1000000, true);
 }
 
 /* Each mutant must be caught within 5000 steps. */

@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "util/number.h"
 
 enum { PBS = 2, ENTRIES_MAX = 16, DEPTH_MAX = 8 };
 
@@ -363,15 +362,6 @@ static void run_all(run *r, test_env *t)
     free(models);
 }
 
-static int depth_of_environment(void)
-{
-    const char *text = getenv("DEPTH");
-    int64_t depth = 4;
-    if (text != NULL && (!pml_number__int64(&depth, text, strlen(text)) || depth < 1 || depth > DEPTH_MAX))
-        fail_msg("DEPTH=%s is no depth from 1 to %d", text, DEPTH_MAX);
-    return (int)depth;
-}
-
 static void must_hold(int policy, int depth, uint32_t without)
 {
     test_env *t = test_env_open(NULL);
@@ -386,14 +376,14 @@ static void must_hold(int policy, int depth, uint32_t without)
 static void progress_of_every_sequence_is_lost_or_right(void **state)
 {
     (void)state;
-    must_hold(PML_RT_FOREIGN_ASK, depth_of_environment(), 0);
+    must_hold(PML_RT_FOREIGN_ASK, (int)test_setting("DEPTH", 4, 1, DEPTH_MAX), 0);
 }
 
 /* The operator says that nobody overwrites, only row-level changes come. */
 static void progress_under_inherit_is_right_when_nobody_overwrites(void **state)
 {
     (void)state;
-    must_hold(PML_RT_FOREIGN_INHERIT, depth_of_environment() - 1,
+    must_hold(PML_RT_FOREIGN_INHERIT, (int)test_setting("DEPTH", 4, 1, DEPTH_MAX) - 1,
               1u << JAVA_OVERWRITE_P | 1u << JAVA_OVERWRITE_Q | 1u << JAVA_TRUNCATE);
 }
 
@@ -401,7 +391,7 @@ static void progress_under_inherit_is_right_when_nobody_overwrites(void **state)
 static void progress_under_reset_is_right_without_row_level_changes(void **state)
 {
     (void)state;
-    must_hold(PML_RT_FOREIGN_RESET, depth_of_environment() - 1, 1u << JAVA_REWRITE);
+    must_hold(PML_RT_FOREIGN_RESET, (int)test_setting("DEPTH", 4, 1, DEPTH_MAX) - 1, 1u << JAVA_REWRITE);
 }
 
 static void must_notice(const char *rule, uint32_t flags, bool cleaner_keeps_newest)

@@ -588,6 +588,7 @@ static void progress_without_memory_fails_cleanly(void **state)
         pml_error err = PML_ERROR_INIT;
         test_env_fail_at(t, ++n);
         rc = write_and_read(t, &err);
+        assert_true(rc != PML_OK || !test_env_fail_reached(t));
         test_env_fail_at(t, 0);
         if (rc != PML_OK)
             must_fail_with(PML_E_NOMEM, rc, &err);

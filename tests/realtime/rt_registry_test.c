@@ -191,6 +191,7 @@ static void registry_survives_failing_allocations(void **state)
         pml_error err = PML_ERROR_INIT;
         test_env_fail_at(t, n);
         rc = pml_rt_plugin_register(t->env, &good, &err);
+        assert_true(rc != PML_OK || !test_env_fail_reached(t));
         test_env_fail_at(t, 0);
         assert_true(rc == PML_OK || rc == PML_E_NOMEM);
     }

@@ -186,6 +186,7 @@ static void failing_allocations_use_no_ticket_up(void **state)
         pml_plan *plan;
         test_env_fail_at(w.k.t, n);
         rc = open_split(&plan, &w, &t, &err);
+        assert_true(rc != PML_OK || !test_env_fail_reached(w.k.t));
         test_env_fail_at(w.k.t, 0);
         assert_true(rc == PML_OK || rc == PML_E_NOMEM);
         assert_int_equal(pml_rt_tickets__count(w.k.ctx), rc == PML_OK ? 0 : 1);
@@ -209,6 +210,7 @@ static void failing_allocations_while_serialising_leave_no_ticket(void **state)
         pml_text t;
         test_env_fail_at(w.k.t, n);
         rc = pml_rt_split_serialize(&t, plan, 0, &err);
+        assert_true(rc != PML_OK || !test_env_fail_reached(w.k.t));
         test_env_fail_at(w.k.t, 0);
         assert_true(rc == PML_OK || rc == PML_E_NOMEM);
         assert_int_equal(pml_rt_tickets__count(w.k.ctx), rc == PML_OK ? 1 : 0);

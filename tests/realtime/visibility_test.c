@@ -341,11 +341,11 @@ static void writer_aborted_without_uncovered_rows_drops_nothing(void **state)
     rt_kit_close(&k);
 }
 
-/* ---- 46a: truncate by somebody else, with memory in every state ---- */
+/* ---- 46a: truncate, by somebody else and by us, with memory in every state ---- */
 
 typedef enum memory_state { BUILDING, SEALED, PREPARED, COMMITTED } memory_state;
 
-static void truncate_with_memory(memory_state at)
+static void truncate_with_memory(memory_state at, bool ours)
 {
     rt_kit k;
     pml_error err = PML_ERROR_INIT;
@@ -365,7 +365,7 @@ static void truncate_with_memory(memory_state at)
         (void)rt_kit_commit(&k, p);
     k.next_id = 0;
     rt_kit_write(&k, 5, "b"); /* never committed: it stays, whatever happens to the others */
-    int64_t id = rt_kit_foreign(&k, PML_COMMIT_OVERWRITE, true, NULL);
+    int64_t id = ours ? rt_kit_truncate(&k) : rt_kit_foreign(&k, PML_COMMIT_OVERWRITE, true, NULL);
     rt_kit_must_show(&k, 0, 5); /* before advance has noticed */
     must_ok(pml_rt_advance(k.ctx, id, &err), &err);
     rt_kit_must_show(&k, 0, 5);
@@ -386,8 +386,10 @@ static void truncate_with_memory(memory_state at)
 static void truncate_leaves_no_dead_row_in_any_plan(void **state)
 {
     (void)state;
-    for (int at = BUILDING; at <= COMMITTED; at++)
-        truncate_with_memory((memory_state)at);
+    for (int at = BUILDING; at <= COMMITTED; at++) {
+        truncate_with_memory((memory_state)at, false);
+        truncate_with_memory((memory_state)at, true);
+    }
 }
 
 /* 46a: after a restart the reset partition-bucket begins anew and commits onto the mark */

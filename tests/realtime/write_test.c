@@ -69,6 +69,7 @@ static void result_counts_more_partition_buckets_than_it_lists(void **state)
     rt_kit_close(&k);
 }
 
+/* 48 */
 static void external_offsets_may_have_gaps_and_cover_them(void **state)
 {
     (void)state;
@@ -185,6 +186,7 @@ static void partly_committed_view_is_counted_and_cut_at_the_border(void **state)
     rt_kit_close(&k);
 }
 
+/* 48 */
 static void external_offsets_that_go_back_are_refused(void **state)
 {
     (void)state;
@@ -215,6 +217,7 @@ static void external_offsets_that_go_back_are_refused(void **state)
     rt_kit_close(&k);
 }
 
+/* 48 */
 static void external_mode_without_offsets_is_refused(void **state)
 {
     (void)state;

@@ -12,6 +12,7 @@ static void kit_finds_nothing_in_a_wrapped_store(void **state)
         fail_msg("%s", r.first);
 }
 
+/* 18c */
 static void kit_finds_the_mistake_of_every_broken_store(void **state)
 {
     (void)state;

@@ -408,6 +408,8 @@ static size_t choose_files(rt_kit *k, pml_manifest_entries *live, pml_arena *are
         must_ok(pml_pb_texts__of_key(&texts, arena, k->table->schema, &k->table->options, &key, &err), &err);
         if (partition != NULL && strcmp(texts.partition[0], partition) != 0)
             continue;
+        if (k->foreign_removes > 0 && n == k->foreign_removes)
+            continue;
         live->v[n] = live->v[i];
         live->v[n++].kind = PML_ENTRY_DELETE;
     }
@@ -445,7 +447,7 @@ int64_t rt_kit_foreign(rt_kit *k, pml_commit_kind kind, bool remove, const char 
     must_ok(pml_table__load_snapshot(&s, &arena, k->table, id, &err), &err);
     must_ok(pml_table__load_manifest_list(&base, &arena, k->table, s.base_manifest_list, &err), &err);
     must_ok(pml_table__load_manifest_list(&base, &arena, k->table, s.delta_manifest_list, &err), &err);
-    must_ok(pml_commit_files__init(&f, k->table, &err), &err);
+    must_ok(pml_commit_files__init(&f, k->table, false, &err), &err);
     delta = pml_arena__alloc(&arena, sizeof *delta);
     assert_non_null(delta);
     if (remove)
@@ -455,7 +457,7 @@ int64_t rt_kit_foreign(rt_kit *k, pml_commit_kind kind, bool remove, const char 
     if (n > 0)
         must_ok(pml_commit_files__write_manifest(delta, &arena, &f, live.v, n, &err), &err);
     for (int i = 0; i < 2; i++)
-        (void)snprintf(names[i], sizeof names[i], "manifest-list-foreign-%lld-%d", (long long)id + 1, i);
+        (void)snprintf(names[i], sizeof names[i], "manifest-list-%s-%d", f.uuid, i);
     write_list(k, names[0], base.v, base.n);
     write_list(k, names[1], delta, n > 0 ? 1 : 0);
     s.id = id + 1;
@@ -465,7 +467,8 @@ int64_t rt_kit_foreign(rt_kit *k, pml_commit_kind kind, bool remove, const char 
     s.commit_user = "somebody";
     s.commit_identifier = INT64_MAX;
     s.commit_kind = kind;
-    s.time_ms++;
+    s.operation = k->foreign_operation;
+    s.time_ms = pml_env__wall_ms(k->t->env) > s.time_ms ? pml_env__wall_ms(k->t->env) : s.time_ms + 1;
     s.delta_record_count = rows;
     s.total_record_count += rows;
     s.n_properties = 0;
@@ -481,6 +484,40 @@ int64_t rt_kit_foreign(rt_kit *k, pml_commit_kind kind, bool remove, const char 
     pml_arena__clear(&arena);
     rt_kit_write_hint(k, id + 1);
     return id + 1;
+}
+
+int64_t rt_kit_truncate(rt_kit *k)
+{
+    pml_error err = PML_ERROR_INIT;
+    pml_commit_result r = PML_COMMIT_RESULT_INIT;
+    must_ok(pml_table_truncate(&r, k->table, &err), &err);
+    return r.snapshot_id;
+}
+
+int64_t rt_kit_drop(rt_kit *k, const char *value)
+{
+    pml_error err = PML_ERROR_INIT;
+    pml_commit_result r = PML_COMMIT_RESULT_INIT;
+    const pml_option_pair pair = {"p", value};
+    const pml_partition_spec spec = {1, &pair};
+    must_ok(pml_table_drop_partitions(&r, k->table, &spec, 1, &err), &err);
+    return r.snapshot_id;
+}
+
+bool rt_kit_entry(pml_rt_offset_info *out, rt_kit *k, const char *partition, int32_t bucket)
+{
+    pml_error err = PML_ERROR_INIT;
+    pml_rt_offsets *o;
+    bool found = false;
+    must_ok(pml_rt_offsets_load(&o, k->table, -1, &err), &err);
+    for (size_t i = 0; !found && i < pml_rt_offsets_count(o); i++) {
+        *out = (pml_rt_offset_info)PML_RT_OFFSET_INFO_INIT;
+        must_ok(pml_rt_offsets_get(out, o, i, &err), &err);
+        found = out->pb->bucket == bucket && (partition == NULL || strcmp(out->pb->partition[0], partition) == 0);
+    }
+    out->pb = NULL; /* it was the offsets' */
+    pml_rt_offsets_free(o);
+    return found;
 }
 
 void rt_kit_write_hint(rt_kit *k, int64_t id)

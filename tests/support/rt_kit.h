@@ -35,6 +35,8 @@ typedef struct rt_kit {
     bool external; /* batches get an offset column */
     int64_t next_offset, offset_step; /* of it */
     const char *foreign_progress; /* text of the progress file of rt_kit_foreign; NULL: it has none */
+    const char *foreign_operation; /* of its snapshots; NULL: they say none */
+    size_t foreign_removes;        /* at most so many files; 0: all of the partition */
     uint8_t seen[RT_KIT_ROWS_MAX];
 } rt_kit;
 
@@ -87,6 +89,12 @@ int64_t rt_kit_files(const rt_kit *k, const char *part);
 /* A snapshot by somebody who does not know progress: partition NULL: all. remove: its delta deletes all live files of the
    partition; else it is empty. */
 int64_t rt_kit_foreign(rt_kit *k, pml_commit_kind kind, bool remove, const char *partition);
+/* pml_table_truncate, and pml_table_drop_partitions of p=value (NULL: null). Return the snapshot. */
+int64_t rt_kit_truncate(rt_kit *k);
+int64_t rt_kit_drop(rt_kit *k, const char *value);
+/* What stands in the progress of a partition-bucket of the latest snapshot. False: it has no entry. */
+bool rt_kit_entry(pml_rt_offset_info *out, rt_kit *k, const char *partition, int32_t bucket);
+
 /* Removes the snapshots above id and points the hint at it, as a roll-back does. */
 void rt_kit_roll_back(rt_kit *k, int64_t id);
 void rt_kit_write_hint(rt_kit *k, int64_t id);

@@ -122,57 +122,6 @@ static void expire(rt_model *m)
         model_kill(m, false); /* old reset marks may go now, and memory of before must not outlive them */
 }
 
-static void set_hint(rt_model *m)
-{
-    char dir[64];
-    int64_t id = m->latest < 1 ? 1 : m->earliest + model_below(m, m->latest - m->earliest + 1);
-    (void)snprintf(dir, sizeof dir, "%s/snapshot", MODEL_TABLE);
-    if (m->latest < 1)
-        return;
-    (void)pml_numbered__write_hint(m->t->env, dir, "LATEST", id, NULL);
-    model_log(m, "stale hint %lld", (long long)id);
-}
-
-/* Snapshots are taken away from the end; with a live context that is told by an advance. */
-static void roll_back(rt_model *m)
-{
-    int64_t to;
-    bool live = model_chance(m, 50);
-    pml_error err = PML_ERROR_INIT;
-    if (m->tidy || m->latest < 2 || m->latest == m->earliest || m->unknown)
-        return;
-    to = m->latest - 1 - model_below(m, m->latest - m->earliest < 3 ? m->latest - m->earliest : 3);
-    if (model_anchor(m, to) < m->earliest)
-        return;
-    if (!live)
-        model_kill(m, false);
-    int64_t lowered = -1;
-    for (int pb = 0; pb < m->n_pbs && live; pb++) {
-        model_mark now = model_effective(m, m->latest, pb), then = model_effective(m, to, pb);
-        const live_pb *l = &m->live[pb];
-        if (l->open && l->state == LIVE_ACTIVE && l->adopted >= 0 && now.lineage == l->lineage && now.state == MARK_KNOWN &&
-            then.state == MARK_KNOWN && then.end < l->adopted)
-            lowered = pb;
-    }
-    int64_t from = m->latest;
-    for (int64_t i = from; i > to && !m->failed; i--) {
-        model_remove_snapshot_file(m, i);
-        model_drop_latest(m);
-    }
-    sim_fs_sync_all(m->sim);
-    model_log(m, "roll back from %lld to %lld%s", (long long)from, (long long)to, live ? " under a live context" : "");
-    set_hint(m);
-    if (live && model_expect(m, PML_OK, pml_rt_advance(m->ctx, to, &err), &err, "advance after a rollback")) {
-        m->advanced = -1;
-        if (lowered >= 0 && pml_rt_seal(m->writer, &err) == PML_OK)
-            model_fail(m, "a rollback that lowered pb %lld is not noticed", (long long)lowered);
-    }
-    if (!m->failed)
-        model_kill(m, false);
-    for (int pb = 0; pb < MODEL_PBS && !m->failed; pb++)
-        m->unordered[pb] = true;
-}
-
 typedef struct operation {
     int weight;
     void (*run)(rt_model *m);
@@ -191,8 +140,9 @@ static void op_drop(rt_model *m)
 static void op_foreign(rt_model *m)
 {
     static const foreign_kind kinds[] = {FOREIGN_APPEND, FOREIGN_COMPACT, FOREIGN_COMPACT, FOREIGN_BATCH, FOREIGN_APPEND,
-                                         FOREIGN_DELETE_ROWS, FOREIGN_TRUNCATE, FOREIGN_COMPACT, FOREIGN_APPEND, FOREIGN_BATCH};
-    model_foreign(m, model_chance(m, 4) ? FOREIGN_OVERWRITE : kinds[model_below(m, 10)]);
+                                         FOREIGN_DELETE_ROWS, FOREIGN_TRUNCATE, FOREIGN_COMPACT, FOREIGN_APPEND, FOREIGN_BATCH,
+                                         FOREIGN_OUR_REMOVAL};
+    model_foreign(m, model_chance(m, 4) ? FOREIGN_OVERWRITE : kinds[model_below(m, 11)]);
 }
 static void op_advance(rt_model *m)
 {
@@ -247,13 +197,14 @@ static const operation operations[] = {
     {260, op_write},     {4, op_huge},          {25, model_write_invalid}, {30, model_seal},      {40, model_prepare},
     {55, model_commit},  {15, model_commit_again}, {10, model_abort},      {30, op_advance},      {70, model_plan_new},
     {30, model_plan_count}, {40, model_stream_open}, {80, op_step},        {20, op_drop},         {30, op_read},
-    {14, op_foreign},    {8, expire},           {8, set_hint},             {4, roll_back},        {8, op_kill},
+    {14, op_foreign},    {8, expire},           {8, model_set_hint},       {9, model_roll_back},        {8, op_kill},
     {6, model_reopen_writer}, {10, op_clock},   {20, op_offsets},
-    {5, op_other}};
+    {5, op_other},       {8, model_tag},        {10, model_reanchor}};
 
 static void step(rt_model *m)
 {
     int total = 0;
+    (void)atomic_fetch_add(&m->t->wall_ms, 1 + model_below(m, 40));
     for (size_t i = 0; i < sizeof operations / sizeof operations[0]; i++)
         total += operations[i].weight;
     int64_t at = model_below(m, total);

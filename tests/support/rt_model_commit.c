@@ -9,6 +9,7 @@ typedef struct call {
     size_t n;
     bool selected[MODEL_ENTRIES];
     bool doubled; /* the first one is named twice */
+    int64_t watermark; /* MODEL_NO_WATERMARK: none */
 } call;
 
 /* ---- what must come ---- */
@@ -34,7 +35,7 @@ static outcome evaluate(const rt_model *m, const call *c)
             o.lost = true;
         else if (mark.state == MARK_KNOWN && mark.lineage != m->live[e->pb].lineage)
             o.conflict = true;
-        else if (e->end <= end && mark.theirs)
+        else if (e->end <= end && mark.user == BY_OTHER)
             o.conflict = true;
         else if (e->end <= end)
             covered = true;
@@ -72,13 +73,15 @@ static void snapshot_of(rt_model *m, const call *c)
     if (s == NULL)
         return;
     s->has_property = true;
+    if (c->watermark > s->watermark)
+        s->watermark = c->watermark;
     memcpy(s->marks, marks, sizeof s->marks);
     for (size_t i = 0; i < c->n; i++) {
         const model_entry *e = &c->v[i];
         const live_pb *l = &m->live[e->pb];
         if (!c->selected[i])
             continue;
-        s->marks[e->pb] = (model_mark){MARK_KNOWN, e->end, l->lineage, false, 0};
+        s->marks[e->pb] = (model_mark){MARK_KNOWN, e->end, l->lineage, BY_US, 0};
         for (size_t k = 0; k < l->offsets.n; k++)
             if (l->offsets.v[k] >= e->begin && l->offsets.v[k] < e->end)
                 ids_add(&s->disk[e->pb], l->ids.v[k]);
@@ -96,6 +99,7 @@ static void resolve(rt_model *m, call *c, int64_t snapshot)
     for (size_t i = 0; i < c->n; i++)
         if (c->selected[i]) {
             c->v[i].state = ENTRY_DONE;
+            m->live[c->v[i].pb].committed_here = true;
             saw(&m->live[c->v[i].pb], snapshot);
             if (c->v[i].end > m->live[c->v[i].pb].committed)
                 m->live[c->v[i].pb].committed = c->v[i].end;
@@ -104,43 +108,68 @@ static void resolve(rt_model *m, call *c, int64_t snapshot)
     m->unknown_snapshot = -1;
 }
 
+model_point model_newest_seen(const rt_model *m)
+{
+    return m->began.id > m->advanced.id ? m->began : m->advanced;
+}
+
+bool model_is_rewritten(const rt_model *m, model_point p)
+{
+    return p.id >= 1 && p.id <= m->latest && m->snapshots[p.id].exists && m->snapshots[p.id].nonce != p.nonce;
+}
+
 /* Where an advance to this id goes: late calls do nothing, those below the progress that a partition-bucket began with go to the
-   latest snapshot. 0: nowhere. */
+   latest snapshot, and so do all below what was seen once the table was rolled back. 0: nowhere. */
 static int64_t advance_target(const rt_model *m, int64_t id)
 {
-    int64_t newest = m->advanced > m->began ? m->advanced : m->began;
-    if (id >= newest || m->latest < newest)
+    model_point newest = model_newest_seen(m);
+    if (id >= newest.id)
         return id;
-    return id >= m->advanced ? m->latest : 0;
+    if (model_is_rewritten(m, newest) || m->latest < newest.id)
+        return id < m->latest ? m->latest : id;
+    return id >= m->advanced.id ? m->latest : 0;
+}
+
+static live_state judge(const live_pb *l, const model_mark *e, int64_t id, bool back)
+{
+    if (e->state == MARK_LOST)
+        return LIVE_LOST;
+    if (e->state == MARK_ABSENT) /* an older snapshot knows nothing of it */
+        return l->seen >= 0 && (back || l->seen <= id) ? LIVE_RESET : LIVE_ACTIVE;
+    if (e->lineage != l->lineage || e->end < l->adopted)
+        return LIVE_RESET;
+    bool ours = e->user != BY_NOBODY && (e->user == l->seen_user || (e->user == BY_US && l->committed_here));
+    return back && e->end > 0 && !ours ? LIVE_RESET : LIVE_ACTIVE;
 }
 
 void model_advanced(rt_model *m, int64_t id)
 {
-    int64_t newest = m->advanced > m->began ? m->advanced : m->began;
+    model_point newest = model_newest_seen(m);
+    bool rewritten = model_is_rewritten(m, newest);
     id = advance_target(m, id);
     if (id == 0)
         return;
+    bool back = rewritten || id < newest.id;
     for (int pb = 0; pb < m->n_pbs; pb++) {
         live_pb *l = &m->live[pb];
         model_mark e = model_effective(m, id, pb);
-        live_state to = LIVE_ACTIVE;
         if (!l->open)
             continue;
-        if (e.state == MARK_LOST)
-            to = LIVE_LOST;
-        else if (e.state == MARK_ABSENT ? l->seen >= 0 && (id < newest || l->seen <= id) /* an older snapshot knows nothing of it */ : e.lineage != l->lineage || e.end < l->adopted)
-            to = LIVE_RESET;
-        if (l->state == LIVE_ACTIVE)
-            l->state = to;
+        live_state to = judge(l, &e, id, back);
+        if (l->state == LIVE_ACTIVE || (l->state == LIVE_LOST && (to == LIVE_RESET || e.state == MARK_KNOWN)))
+            l->state = to; /* lost ones may be repaired, or begin anew */
         if (to != LIVE_ACTIVE || e.state == MARK_ABSENT)
             continue;
         if (e.reset == 0)
             saw(l, id);
         l->adopted = e.end;
+        l->seen_user = e.user;
         if (e.end > l->reclaimed)
             l->reclaimed = e.end;
     }
-    m->advanced = id;
+    m->advanced = (model_point){id, m->snapshots[id].nonce};
+    if (back || m->began.id <= id)
+        m->began = (model_point){.id = -1};
 }
 
 /* ---- the call ---- */
@@ -148,10 +177,10 @@ void model_advanced(rt_model *m, int64_t id)
 static void beaten(void *arg, int kind, const char *path)
 {
     static const foreign_kind kinds[] = {FOREIGN_APPEND, FOREIGN_APPEND, FOREIGN_COMPACT, FOREIGN_BATCH, FOREIGN_DELETE_ROWS,
-                                         FOREIGN_TRUNCATE, FOREIGN_COMPACT, FOREIGN_APPEND, FOREIGN_OVERWRITE};
+                                         FOREIGN_TRUNCATE, FOREIGN_COMPACT, FOREIGN_APPEND, FOREIGN_OVERWRITE, FOREIGN_OUR_REMOVAL};
     rt_model *m = arg;
     (void)kind, (void)path;
-    model_foreign(m, kinds[model_below(m, 9)]);
+    model_foreign(m, kinds[model_below(m, 10)]);
 }
 
 /* From the publication on nothing can be read any more, and nobody can say whether it happened. */
@@ -180,7 +209,7 @@ static int run(rt_model *m, const call *c, pml_rt_commit_result *r, pml_error *e
     }
     if (c->doubled)
         v[n++] = v[0];
-    return pml_rt_commit(r, m->commit, v, n, m->identifier, NULL, err);
+    return pml_rt_commit(r, m->commit, v, n, m->identifier, c->watermark == MODEL_NO_WATERMARK ? NULL : &c->watermark, err);
 }
 
 static int64_t latest_on_disk(rt_model *m)
@@ -237,6 +266,8 @@ static void do_commit(rt_model *m, call *c, const char *what)
 {
     pml_rt_commit_result r = PML_RT_COMMIT_RESULT_INIT;
     pml_error err = PML_ERROR_INIT;
+    /* They never fall, as in Java's commits; one of unknown outcome is sent again without. */
+    c->watermark = m->unknown || model_chance(m, 60) ? MODEL_NO_WATERMARK : model_below(m, 2 + (m->latest < 1 ? 0 : m->latest * 2)) * 10;
     bool race = !m->unknown && model_chance(m, 20), armed = !race && model_chance(m, 25) && model_arm(m);
     bool dark = !race && !armed && m->o->faults && model_chance(m, 15);
     if (race || dark)

@@ -43,7 +43,7 @@ model_mark model_effective(const rt_model *m, int64_t snapshot, int pb)
         mark.state = MARK_LOST;
         return mark;
     }
-    return (model_mark){MARK_KNOWN, 0, mix(mark.lineage, m->snapshots[by].nonce), false, by};
+    return (model_mark){MARK_KNOWN, 0, mix(mark.lineage, m->snapshots[by].nonce), BY_NOBODY, by};
 }
 
 model_snapshot *model_push_snapshot(rt_model *m)
@@ -65,6 +65,7 @@ model_snapshot *model_push_snapshot(rt_model *m)
     s->has_property = false;
     memset(s->fate, 0, sizeof s->fate);
     s->nonce = ++m->nonce;
+    s->watermark = before >= 1 ? m->snapshots[before].watermark : MODEL_NO_WATERMARK;
     if (m->earliest < 1)
         m->earliest = m->latest;
     return s;

@@ -115,7 +115,7 @@ static void publish(foreign *f, pml_commit_kind kind, const char *operation, boo
     int64_t id = m->latest < 1 ? 1 : m->latest + 1;
     char *path = pml_path__snapshot(env, MODEL_TABLE, id);
     pml_buf__init(&text, env, PML_SNAPSHOT_FILE_MAX);
-    if (ok(m, pml_commit_files__init(&files, m->table, &err), &err) &&
+    if (ok(m, pml_commit_files__init(&files, m->table, false, &err), &err) &&
         ok(m, pml_commit_files__write_manifest(&meta, &files.arena, &files, f->entries, f->n, &err), &err)) {
         files.delta = &meta;
         files.n_delta = 1;
@@ -127,8 +127,11 @@ static void publish(foreign *f, pml_commit_kind kind, const char *operation, boo
                       .base_manifest_list_size = {true, files.base_list_size}, .delta_manifest_list = files.delta_list,
                       .delta_manifest_list_size = {true, files.delta_list_size}, .commit_user = "somebody",
                       .commit_identifier = INT64_MAX, .commit_kind = kind, .time_ms = pml_env__wall_ms(env),
+                      .watermark = latest == NULL ? (pml_optional_int64){0} : latest->watermark,
                       .total_record_count = f->rows + (latest == NULL ? 0 : latest->total_record_count),
                       .delta_record_count = f->rows, .operation = operation};
+    if (latest != NULL && latest->time_ms > s.time_ms) /* times never fall, whose clock ever */
+        s.time_ms = latest->time_ms;
     if (keep_property && latest != NULL) {
         s.n_properties = latest->n_properties;
         s.properties = latest->properties;
@@ -274,11 +277,49 @@ static void batch(foreign *f)
     pml_commit_close(c);
 }
 
+/* The library's own truncate, or drop of one partition: entries of what goes become reset marks. */
+static void remove_rows(foreign *f)
+{
+    rt_model *m = f->m;
+    int part = m->shape.partitioned && model_chance(m, 70) ? (int)model_below(m, m->n_parts) : -1;
+    model_mark marks[MODEL_PBS];
+    bool any = false;
+    pml_error err = PML_ERROR_INIT;
+    pml_commit_result r = PML_COMMIT_RESULT_INIT;
+    const pml_option_pair value = {"d", part < 0 ? NULL : rt_partition_value(part)};
+    const pml_partition_spec spec = {1, &value};
+    const int64_t anchor = m->latest < 1 ? 0 : model_anchor(m, m->latest);
+    if (anchor > 0 && anchor < m->earliest)
+        return; /* the progress expired: lost or not, depending on what is cached */
+    for (int i = 0; i < m->n_pbs; i++) {
+        marks[i] = model_effective(m, m->latest, i);
+        if (marks[i].state == MARK_ABSENT)
+            continue;
+        if (part < 0 || i / m->n_buckets == part) {
+            any = true;
+            marks[i] = (model_mark){MARK_KNOWN, 0, ++m->nonce, false, m->latest + 1};
+        } else if (marks[i].reset > 0 && marks[i].state == MARK_KNOWN && marks[i].reset < m->earliest) {
+            marks[i] = (model_mark){0};
+        }
+    }
+    int rc = part < 0 ? pml_table_truncate(&r, m->table, &err) : pml_table_drop_partitions(&r, m->table, &spec, 1, &err);
+    model_snapshot *s = ok(m, rc, &err) ? pushed(f, true) : NULL;
+    if (s != NULL && any) {
+        s->has_property = true;
+        memcpy(s->marks, marks, sizeof s->marks);
+    }
+    for (int i = 0; s != NULL && i < m->n_pbs; i++)
+        if (part < 0 || i / m->n_buckets == part) {
+            s->disk[i].n = 0;
+            m->unordered[i] = true;
+        }
+}
+
 void model_foreign(rt_model *m, foreign_kind kind)
 {
     foreign f = {.m = m};
     pml_error err = PML_ERROR_INIT;
-    static const char *const names[] = {"append", "compaction", "truncate", "overwrite", "row-level delete", "batch append"};
+    static const char *const names[] = {"append", "compaction", "truncate", "overwrite", "row-level delete", "batch append", "removal by us"};
     pml_arena__init(&f.arena, m->t->env);
     model_log(m, "foreign %s on snapshot %lld", names[kind], (long long)m->latest);
     if (m->latest < 1 || ok(m, pml_table__load_snapshot(&f.latest, &f.arena, m->table, m->latest, &err), &err))
@@ -289,6 +330,7 @@ void model_foreign(rt_model *m, foreign_kind kind)
         case FOREIGN_OVERWRITE: overwrite(&f, true); break;
         case FOREIGN_DELETE_ROWS: delete_rows(&f); break;
         case FOREIGN_BATCH: batch(&f); break;
+        case FOREIGN_OUR_REMOVAL: remove_rows(&f); break;
         case FOREIGN_KINDS: break;
         }
     for (size_t i = 0; i < f.n_files; i++)
@@ -428,7 +470,7 @@ void model_other_writer(rt_model *m)
         if (s != NULL) {
             s->has_property = true;
             memcpy(s->marks, marks, sizeof s->marks);
-            s->marks[pb] = (model_mark){MARK_KNOWN, first + n, marks[pb].state == MARK_KNOWN ? marks[pb].lineage : ++m->nonce, true, 0};
+            s->marks[pb] = (model_mark){MARK_KNOWN, first + n, marks[pb].state == MARK_KNOWN ? marks[pb].lineage : ++m->nonce, BY_OTHER, 0};
             for (int64_t i = 0; i < n; i++)
                 ids_add(&s->disk[pb], ids[i]);
         }

@@ -49,15 +49,13 @@ static void open_writer(rt_model *m)
 void model_open(rt_model *m)
 {
     pml_rt_context_options o = PML_RT_CONTEXT_OPTIONS_INIT;
-    const pml_option_pair unverified = {"realtime.verify.commit", "off"};
+    const pml_option_pair options[] = {{"realtime.reanchor-interval", "1 h"}, {"realtime.verify.commit", "off"}};
     pml_error err = PML_ERROR_INIT;
     o.store = rt_model_plugin(m->o->mutant);
-    if (o.store != NULL) {
-        o.n_options = 1;
-        o.options = &unverified;
-    }
+    o.n_options = o.store != NULL ? 2 : 1;
+    o.options = options;
     m->write_rows = m->rejected = 0;
-    m->advanced = m->began = -1;
+    m->advanced = m->began = (model_point){.id = -1};
     m->unknown = false;
     m->unknown_snapshot = -1;
     for (int pb = 0; pb < MODEL_PBS; pb++) {
@@ -197,6 +195,8 @@ static bool is_clean(const rt_model *m)
         const live_pb *l = &m->live[pb];
         model_mark e = model_effective(m, m->latest, pb);
         if (l->open && (l->state != LIVE_ACTIVE || e.state == MARK_LOST || (e.state == MARK_KNOWN && e.lineage != l->lineage)))
+            clean = false;
+        if (l->open && l->committed > (e.state == MARK_KNOWN ? e.end : 0)) /* rolled back; an earlier prepare is missing now */
             clean = false;
     }
     return clean;

@@ -57,7 +57,7 @@ static void name_snapshot(litter *l, int64_t id)
 static int visit(void *arg, const char *file, uint32_t kind)
 {
     litter *l = arg;
-    bool own = strcmp(l->listed, MODEL_TABLE) == 0 && (strcmp(file, "snapshot") == 0 || strcmp(file, "schema") == 0);
+    bool own = strcmp(l->listed, MODEL_TABLE) == 0 && (strcmp(file, "snapshot") == 0 || strcmp(file, "schema") == 0 || strcmp(file, "tag") == 0);
     if (kind == PML_FILE_DIRECTORY && !own && l->n_dirs < DIRECTORIES_MAX) {
         char *path = pml_arena__alloc(&l->arena, strlen(l->listed) + strlen(file) + 2);
         assert_non_null(path);

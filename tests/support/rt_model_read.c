@@ -234,7 +234,8 @@ static void plan_end(model_plan *p)
 }
 
 typedef struct wish {
-    int64_t snapshot, at_least, limit;
+    model_travel travel;
+    int64_t at_least, limit;
     const char *columns; /* NULL: all */
     bool memory, fault;
 } wish;
@@ -269,8 +270,14 @@ static int make_scan(rt_model *m, pml_scan **scan, const wish *w, pml_error *err
         rc = set_predicate(m, *scan, w->at_least, err);
     if (rc == PML_OK && w->limit >= 0)
         rc = pml_scan_set_limit(*scan, w->limit, err);
-    if (rc == PML_OK && w->snapshot >= 1)
-        rc = pml_scan_set_snapshot(*scan, w->snapshot, err);
+    if (rc == PML_OK && w->travel.by == PML_SCAN_ID)
+        rc = pml_scan_set_snapshot(*scan, w->travel.value, err);
+    if (rc == PML_OK && w->travel.by == PML_SCAN_TAG)
+        rc = pml_scan_set_tag(*scan, w->travel.tag, err);
+    if (rc == PML_OK && w->travel.by == PML_SCAN_TIME)
+        pml_scan_set_timestamp(*scan, w->travel.value);
+    if (rc == PML_OK && w->travel.by == PML_SCAN_WATERMARK)
+        pml_scan_set_watermark(*scan, w->travel.value);
     if (rc == PML_OK && w->memory)
         rc = pml_scan_set_realtime(*scan, m->ctx, err);
     return rc;
@@ -293,7 +300,7 @@ static void plan(rt_model *m, model_plan *p, const wish *w)
 {
     pml_scan *scan = NULL;
     pml_error err = PML_ERROR_INIT;
-    int64_t snapshot = w->snapshot >= 1 ? w->snapshot : m->latest, in_memory;
+    int64_t snapshot = w->travel.by != PML_SCAN_LATEST ? w->travel.snapshot : m->latest, in_memory;
     int errors, rc;
     *p = (model_plan){.snapshot = snapshot, .limit = w->limit};
     memcpy(p->columns, w->columns == NULL ? m->shape.columns : w->columns,
@@ -323,21 +330,20 @@ void model_plan_new(rt_model *m)
 {
     static const char *const columns[] = {NULL, "i", "vi", NULL};
     model_plan *slot = &m->plans[model_below(m, MODEL_PLANS)];
-    wish w = {.snapshot = -1, .at_least = -1, .limit = -1, .memory = model_chance(m, 90), .fault = model_chance(m, 15)};
+    wish w = {.at_least = -1, .limit = -1, .memory = model_chance(m, 90), .fault = model_chance(m, 15)};
     w.columns = columns[model_below(m, 4)];
     if (w.columns != NULL && strchr(w.columns, 'v') != NULL && strchr(m->shape.columns, 'v') == NULL)
         w.columns = "i";
-    if (m->latest >= 1 && model_chance(m, 25))
-        w.snapshot = m->earliest + model_below(m, m->latest - m->earliest + 1);
-    if (w.snapshot >= 1 && model_anchor(m, w.snapshot) < m->earliest)
-        w.snapshot = -1; /* its progress expired: lost or not, depending on what is cached */
+    if (model_chance(m, 35))
+        w.travel = model_choose(m);
     if (model_chance(m, 15))
         w.at_least = model_below(m, m->next_id + 1);
     if (model_chance(m, 10))
         w.limit = model_below(m, 12);
     plan_end(slot);
     plan(m, slot, &w);
-    model_log(m, "plan snapshot %lld (%s): %zu rows%s", (long long)w.snapshot, w.memory ? "memory" : "disk", slot->expected.n,
+    static const char *const ways[] = {"the latest", "an id", "a tag", "a time", "a watermark"};
+    model_log(m, "plan %s, snapshot %lld (%s): %zu rows%s", ways[w.travel.by], (long long)w.travel.snapshot, w.memory ? "memory" : "disk", slot->expected.n,
               slot->plan == NULL ? ", refused" : "");
     if (slot->plan != NULL && model_chance(m, 50))
         read_plan(m, slot, model_chance(m, 30), "a plan");
@@ -366,7 +372,7 @@ void model_plan_drop(rt_model *m, bool all)
 
 void model_read_all(rt_model *m, bool without_memory)
 {
-    const wish w = {.snapshot = -1, .at_least = -1, .limit = -1, .memory = !without_memory};
+    const wish w = {.at_least = -1, .limit = -1, .memory = !without_memory};
     model_plan p;
     plan(m, &p, &w);
     if (p.plan != NULL)

@@ -14,8 +14,11 @@ enum {
     MODEL_SNAPSHOTS = 600,
     MODEL_PLANS = 5,
     MODEL_STREAMS = 4,
-    MODEL_ENTRIES = MODEL_PBS
+    MODEL_ENTRIES = MODEL_PBS,
+    MODEL_TAGS = 4
 };
+
+#define MODEL_NO_WATERMARK INT64_MIN
 
 #define MODEL_TABLE "/t"
 
@@ -25,13 +28,14 @@ typedef struct rt_ids {
 } rt_ids;
 
 typedef enum mark_state { MARK_ABSENT, MARK_KNOWN, MARK_LOST } mark_state;
+typedef enum mark_user { BY_NOBODY, BY_US, BY_OTHER } mark_user; /* which live writer */
 
 /* What a snapshot says of one partition-bucket. */
 typedef struct model_mark {
     mark_state state;
     int64_t end;
     uint64_t lineage;
-    bool theirs;   /* another live writer moved it last */
+    mark_user user; /* who moved it last */
     int64_t reset; /* id of the snapshot that reset it, 0: none. The next commit drops the mark once that one has expired */
 } model_mark;
 
@@ -40,7 +44,8 @@ typedef enum part_fate { FATE_NONE, FATE_EMPTIED, FATE_UNCLEAR } part_fate;
 typedef struct model_snapshot {
     bool exists, has_property;
     part_fate fate[RT_PARTITIONS]; /* of an OVERWRITE without the property */
-    uint64_t nonce;
+    uint64_t nonce; /* what makes it another snapshot than an earlier one with its id */
+    int64_t watermark; /* MODEL_NO_WATERMARK: none */
     model_mark marks[MODEL_PBS]; /* when has_property */
     rt_ids disk[MODEL_PBS];
 } model_snapshot;
@@ -54,6 +59,8 @@ typedef struct live_pb {
     live_state state;
     int64_t base, next, prepared, reclaimed, adopted, committed;
     uint64_t lineage;
+    mark_user seen_user; /* of the entry that was adopted last */
+    bool committed_here; /* by this life */
     rt_ids ids, offsets;
 } live_pb;
 
@@ -65,6 +72,12 @@ typedef struct model_entry {
     entry_state state;
     const pml_rt_entry *e;
 } model_entry;
+
+/* A snapshot that the context saw: its id, and which of those with this id. */
+typedef struct model_point {
+    int64_t id; /* -1: none */
+    uint64_t nonce;
+} model_point;
 
 typedef struct model_plan {
     pml_plan *plan;
@@ -110,9 +123,11 @@ typedef struct rt_model {
     pml_commit *commit;
     model_mark opened[MODEL_PBS]; /* progress that a new partition-bucket begins with, and its snapshot */
     int64_t opened_snapshot;
-    int64_t began; /* the newest one that a partition-bucket of this life began with, -1 */
+    model_point began; /* the newest one, if above the advanced one, that a partition-bucket of this life began with */
     live_pb live[MODEL_PBS];
-    int64_t identifier, advanced;
+    int64_t identifier;
+    model_point advanced;
+    int64_t tags[MODEL_TAGS]; /* snapshot of the tag t<i>, 0: none */
     pml_rt_prepared *prepared, *old_prepared;
     model_entry entries[MODEL_ENTRIES], old_entries[MODEL_ENTRIES];
     size_t n_entries, n_old_entries;
@@ -162,6 +177,7 @@ typedef enum foreign_kind {
     FOREIGN_OVERWRITE,
     FOREIGN_DELETE_ROWS,
     FOREIGN_BATCH,
+    FOREIGN_OUR_REMOVAL,
     FOREIGN_KINDS
 } foreign_kind;
 void model_foreign(rt_model *m, foreign_kind kind);
@@ -179,6 +195,21 @@ void model_stream_drop(rt_model *m, bool all);
 /* The latest rows by a fresh plan; without_memory: as any reader sees them. */
 void model_read_all(rt_model *m, bool without_memory);
 
+/* ---- rt_model_travel.c: other snapshots than the latest, and other latest snapshots ---- */
+typedef struct model_travel {
+    int by; /* PML_SCAN_*; LATEST: nothing was chosen */
+    int64_t value;
+    char tag[8];
+    int64_t snapshot; /* what must be found */
+} model_travel;
+/* Some snapshot and a way to ask for it. */
+model_travel model_choose(rt_model *m);
+void model_tag(rt_model *m);
+void model_roll_back(rt_model *m);
+/* Time passes without a commit, and a call notices. */
+void model_reanchor(rt_model *m);
+void model_set_hint(rt_model *m);
+
 /* ---- rt_model_write.c ---- */
 void model_refresh_opened(rt_model *m); /* partition-buckets begin at the progress of now */
 void model_write(rt_model *m, bool huge);
@@ -194,6 +225,9 @@ void model_abort(rt_model *m);
 void model_advance(rt_model *m, int64_t id);
 /* What advance does to the model. */
 void model_advanced(rt_model *m, int64_t id);
+model_point model_newest_seen(const rt_model *m);
+/* Another snapshot has its id now. */
+bool model_is_rewritten(const rt_model *m, model_point p);
 void model_forget_entries(rt_model *m);
 
 /* ---- rt_model_life.c ---- */

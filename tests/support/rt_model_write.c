@@ -57,9 +57,10 @@ static void open_pb(rt_model *m, int pb)
     const model_mark *o = &m->opened[pb];
     if (l->open)
         return;
-    if (m->opened_snapshot > m->began)
-        m->began = m->opened_snapshot;
-    *l = (live_pb){.open = true, .lineage = o->lineage};
+    model_point newest = model_newest_seen(m);
+    if (m->opened_snapshot > newest.id && !model_is_rewritten(m, newest))
+        m->began = (model_point){m->opened_snapshot, m->snapshots[m->opened_snapshot].nonce};
+    *l = (live_pb){.open = true, .lineage = o->lineage, .seen_user = o->state == MARK_KNOWN ? o->user : BY_NOBODY};
     l->base = l->next = l->prepared = o->state == MARK_KNOWN ? o->end : 0;
     l->committed = l->adopted = l->base;
     l->seen = o->state == MARK_KNOWN && o->reset == 0 ? m->opened_snapshot : -1;

@@ -166,10 +166,9 @@ bool kit_case_allocation_failures(kit *k)
     return ok && kit_ok(k, store != NULL, "store_open never succeeds");
 }
 
-/* ---- 27 ---- */
-
 enum { TAIL = 64 };
 
+/* 27: old hosts, new hosts, and views and streams of other sizes, to the end of the file */
 static bool tail_untouched(kit *k, const uint8_t *tail, size_t n, const char *what)
 {
     for (size_t i = 0; i < n; i++)

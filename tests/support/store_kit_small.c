@@ -43,9 +43,7 @@ bool kit_case_every_type(kit *k)
     return ok && kit_seal(k, 0) && kit_segment_check(k, k->segments[0]);
 }
 
-/* ---- 28 ---- */
-
-/* Marks the offsets that a query with the predicate gives. */
+/* 28: to the end of the file. Marks the offsets that a query with the predicate gives. */
 static bool drain_offsets(kit *k, const pml_pred *predicate, uint8_t *seen, int64_t n)
 {
     pml_error err = PML_ERROR_INIT;

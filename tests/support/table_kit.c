@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/table_kit.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -453,4 +454,47 @@ void kit_replace_in_file(const char *path, const char *from, const char *to)
     kit_write_text(path, text);
     free(text);
     free(data);
+}
+
+/* ---- orphans ---- */
+
+size_t kit_files_in(const char *root, const char *dir)
+{
+    char path[400];
+    size_t n = 0;
+    struct dirent *e;
+    (void)snprintf(path, sizeof path, "%s/%s", root, dir);
+    DIR *d = opendir(path);
+    if (d == NULL)
+        return 0;
+    while ((e = readdir(d)) != NULL)
+        n += e->d_name[0] != '.';
+    (void)closedir(d);
+    return n;
+}
+
+size_t kit_orphan_manifests(pml_table *table)
+{
+    pml_arena arena;
+    pml_map named;
+    int64_t last;
+    pml_arena__init(&arena, table->env);
+    pml_map__init(&named, table->env);
+    must_ok(pml_table__latest_snapshot(&last, table, true, NULL), NULL);
+    for (int64_t id = 1; id <= last; id++) {
+        pml_snapshot s;
+        must_ok(pml_table__load_snapshot(&s, &arena, table, id, NULL), NULL);
+        const char *lists[] = {s.base_manifest_list, s.delta_manifest_list};
+        for (int i = 0; i < 2; i++) {
+            pml_manifest_list l = {0};
+            must_ok(pml_table__load_manifest_list(&l, &arena, table, lists[i], NULL), NULL);
+            must_ok(pml_map__put(&named, lists[i], strlen(lists[i]), &named, NULL), NULL);
+            for (size_t j = 0; j < l.n; j++)
+                must_ok(pml_map__put(&named, l.v[j].name, strlen(l.v[j].name), &named, NULL), NULL);
+        }
+    }
+    size_t n = kit_files_in(table->path, "manifest") - named.live;
+    pml_map__clear(&named, NULL);
+    pml_arena__clear(&arena);
+    return n;
 }

@@ -80,6 +80,11 @@ int64_t kit_expected_rows(table_kit *k, const pml_pred *p, size_t batches);
 /* Whether the newest snapshot holds all rows of this batch (true) or none (false); anything between fails the test. */
 bool table_kit_has_batch(table_kit *k, size_t batch);
 
+/* Files in manifest/ of a table on local files that no snapshot names. */
+size_t kit_orphan_manifests(pml_table *table);
+/* Visible entries of <root>/<dir>; 0 when it does not exist. */
+size_t kit_files_in(const char *root, const char *dir);
+
 /* A whole file, and one change to a text file. */
 void kit_write_text(const char *path, const char *text);
 void kit_replace_in_file(const char *path, const char *from, const char *to);

@@ -67,7 +67,9 @@ static int file_write(void *ctx, const void *buf, int64_t n, pml_error *err)
 
 static void file_charge(void *ctx, int64_t delta)
 {
-    ((test_file *)ctx)->charged += delta;
+    test_file *f = ctx;
+    f->charged += delta;
+    f->charged_max = f->charged > f->charged_max ? f->charged : f->charged_max;
 }
 
 static void file_drop(void *ctx)
@@ -87,7 +89,7 @@ pml_bridge_output test_output(test_file *f)
 
 pml_bridge_memory test_memory(test_file *f)
 {
-    return (pml_bridge_memory){f, file_charge, file_drop};
+    return (pml_bridge_memory){f, file_charge, file_drop, f->bytes_max};
 }
 
 int test_parquet_write(test_file *f, const pml_bridge *b, const struct ArrowSchema *schema, struct ArrowArray *array,

@@ -15,7 +15,8 @@ typedef struct test_file {
     size_t len, cap;
     int calls, fail_at; /* the fail_at-th read or write from the start fails with PML_E_NO_SPACE; 0: none */
     int closed;
-    int64_t charged;
+    int64_t charged, charged_max;
+    int64_t bytes_max; /* of pml_bridge_memory */
     int dropped;
     uint64_t thread; /* that every call must come from; 0: any */
 } test_file;

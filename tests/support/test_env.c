@@ -2,10 +2,13 @@
 #include "support/test_env.h"
 
 #include <ftw.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "util/number.h"
 
 static bool alloc_fails(test_env *t)
 {
@@ -13,29 +16,44 @@ static bool alloc_fails(test_env *t)
     return t->fail_at != 0 && n == t->fail_at;
 }
 
+static bool bytes_fail(test_env *t, size_t n)
+{
+    long long bytes = atomic_load(&t->bytes);
+    if (t->bytes_max == 0 || (n <= (size_t)t->bytes_max && (long long)n <= t->bytes_max - bytes))
+        return false;
+    atomic_store(&t->bytes_exceeded, true);
+    return true;
+}
+
 static void *counted_alloc(void *ctx, size_t n)
 {
     test_env *t = ctx;
-    if (alloc_fails(t))
+    if (alloc_fails(t) || bytes_fail(t, n))
         return NULL;
+    void *p = malloc(n);
     (void)atomic_fetch_add(&t->live, 1);
-    return malloc(n);
+    (void)atomic_fetch_add(&t->bytes, (long long)malloc_usable_size(p));
+    return p;
 }
 
 static void *counted_realloc(void *ctx, void *p, size_t n)
 {
     test_env *t = ctx;
-    if (alloc_fails(t))
+    size_t before = malloc_usable_size(p);
+    if (alloc_fails(t) || (n > before && bytes_fail(t, n - before)))
         return NULL;
     if (p == NULL)
         (void)atomic_fetch_add(&t->live, 1);
-    return realloc(p, n);
+    void *q = realloc(p, n);
+    (void)atomic_fetch_add(&t->bytes, (long long)malloc_usable_size(q) - (long long)before);
+    return q;
 }
 
 static void counted_free(void *ctx, void *p)
 {
     test_env *t = ctx;
     (void)atomic_fetch_sub(&t->live, 1);
+    (void)atomic_fetch_sub(&t->bytes, (long long)malloc_usable_size(p));
     free(p);
 }
 
@@ -79,6 +97,15 @@ static void test_log(void *ctx, int level, const char *component, const char *me
         (void)fprintf(stderr, "[%d] %s: %s\n", level, component, message);
 }
 
+int64_t test_setting(const char *name, int64_t otherwise, int64_t min, int64_t max)
+{
+    const char *text = getenv(name);
+    int64_t v = otherwise;
+    if (text != NULL && (!pml_number__int64(&v, text, strlen(text)) || v < min || v > max))
+        fail_msg("%s=%s is no number from %lld to %lld", name, text, (long long)min, (long long)max);
+    return v;
+}
+
 uint64_t test_seed(void)
 {
     static bool printed;
@@ -118,6 +145,11 @@ test_env *test_env_open(const pml_file_system *fs)
 void test_env_fail_at(test_env *t, long long n)
 {
     t->fail_at = n == 0 ? 0 : atomic_load(&t->count) + n;
+}
+
+bool test_env_fail_reached(const test_env *t)
+{
+    return t->fail_at != 0 && atomic_load(&t->count) >= t->fail_at;
 }
 
 static int remove_entry(const char *path, const struct stat *st, int flag, struct FTW *ftw)

@@ -24,6 +24,9 @@ typedef struct test_env {
     pml_env *env;
     atomic_llong live;          /* allocations not yet freed */
     atomic_llong count;         /* allocations so far */
+    atomic_llong bytes;         /* in allocations not yet freed */
+    long long bytes_max;        /* an allocation that would make more of them fails; 0: no limit */
+    atomic_bool bytes_exceeded; /* one has failed for that reason */
     long long fail_at;          /* the n-th allocation from now on fails; 0: none. Set through test_env_fail_at */
     atomic_llong wall_ms, mono_ns;
     uint64_t random_state;
@@ -35,8 +38,13 @@ test_env *test_env_open(const pml_file_system *fs);
 /* Fails the test unless every allocation was freed. */
 void test_env_close(test_env *t);
 void test_env_fail_at(test_env *t, long long n);
+/* Whether that allocation was asked for since: a loop ends when it was not. A call that succeeds is no end, since some calls do
+   without memory that would only make them faster. Ask before the next test_env_fail_at. */
+bool test_env_fail_reached(const test_env *t);
 uint64_t test_random(test_env *t);               /* splitmix64 */
 uint64_t test_seed(void);                        /* SEED or a fixed default; printed once */
+/* The number in an environment variable, or another one; fails the test when it is no number from min to max. */
+int64_t test_setting(const char *name, int64_t otherwise, int64_t min, int64_t max);
 /* Path inside the test's directory; static buffers, eight in turn. */
 const char *test_path(test_env *t, const char *name);
 /* Reads a whole file; free with free(). Fails the test when it cannot. */

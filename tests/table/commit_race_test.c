@@ -40,10 +40,7 @@ static int64_t number_of(const char *text)
 
 static int64_t commits_wanted(void)
 {
-    const char *text = getenv("COMMITS");
-    int64_t n = text == NULL ? COMMITS_DEFAULT : number_of(text);
-    assert_in_range(n, 1, COMMITS_MAX);
-    return n;
+    return test_setting("COMMITS", COMMITS_DEFAULT, 1, COMMITS_MAX);
 }
 
 /* ---- a worker ---- */

@@ -78,47 +78,9 @@ static void load(pml_snapshot *s, pml_arena *arena, world *w, int64_t id)
     must_ok(pml_table__load_snapshot(s, arena, w->k.table, id, &err), &err);
 }
 
-static size_t files_in(world *w, const char *dir)
-{
-    char path[400];
-    size_t n = 0;
-    struct dirent *e;
-    (void)snprintf(path, sizeof path, "%s/%s", w->path, dir);
-    DIR *d = opendir(path);
-    if (d == NULL)
-        return 0;
-    while ((e = readdir(d)) != NULL)
-        n += e->d_name[0] != '.';
-    (void)closedir(d);
-    return n;
-}
-
-/* Every file in manifest/ is named by some snapshot. */
 static size_t orphan_manifests(world *w)
 {
-    pml_arena arena;
-    pml_map named;
-    int64_t last;
-    size_t n = 0;
-    pml_arena__init(&arena, w->t->env);
-    pml_map__init(&named, w->t->env);
-    must_ok(pml_table__latest_snapshot(&last, w->k.table, true, NULL), NULL);
-    for (int64_t id = 1; id <= last; id++) {
-        pml_snapshot s;
-        load(&s, &arena, w, id);
-        const char *lists[] = {s.base_manifest_list, s.delta_manifest_list};
-        for (int i = 0; i < 2; i++) {
-            pml_manifest_list l = {0};
-            must_ok(pml_table__load_manifest_list(&l, &arena, w->k.table, lists[i], NULL), NULL);
-            must_ok(pml_map__put(&named, lists[i], strlen(lists[i]), w, NULL), NULL);
-            for (size_t j = 0; j < l.n; j++)
-                must_ok(pml_map__put(&named, l.v[j].name, strlen(l.v[j].name), w, NULL), NULL);
-        }
-    }
-    n = files_in(w, "manifest") - named.live;
-    pml_map__clear(&named, NULL);
-    pml_arena__clear(&arena);
-    return n;
+    return kit_orphan_manifests(w->k.table);
 }
 
 /* ---- races ---- */
@@ -382,13 +344,13 @@ static void commit_of_deleted_files_is_refused_with_check(void **state)
     pml_messages *m = table_kit_prepare(&w.k, 10);
     must_ok(pml_commit_open(&c, w.k.table, "job", &err), &err);
     assert_string_equal(pml_commit_user(c), "job");
-    assert_int_equal(files_in(&w, "bucket-0"), 1);
+    assert_int_equal(kit_files_in(w.path, "bucket-0"), 1);
     pml_messages copy = *m;
     pml_new_files files = *m->v[0];
     pml_new_files *v[] = {&files};
     copy.v = v;
     must_ok(pml_commit_abort(c, (pml_messages *[]){&copy}, 1, &err), &err);
-    assert_int_equal(files_in(&w, "bucket-0"), 0);
+    assert_int_equal(kit_files_in(w.path, "bucket-0"), 0);
     must_fail_with(PML_E_NOT_FOUND, run(&r, &w, "job", m, 1, PML_COMMIT_CHECK, &err), &err);
     pml_commit_close(c);
     pml_messages_free(m);

@@ -177,11 +177,53 @@ static void power_cut_while_a_table_is_made_leaves_it_whole_or_absent(void **sta
             assert_true(point < 200);
 }
 
+/* An overwrite is there in full or not at all: the old rows, or the new ones. */
+static bool crash_in_overwrite(long long point, uint64_t seed)
+{
+    world w;
+    pml_commit *c = NULL;
+    pml_commit_result r = PML_COMMIT_RESULT_INIT;
+    pml_error err = PML_ERROR_INIT;
+    const pml_partition_spec everything = {0, NULL};
+    world_open(&w, (uint64_t)point * 13 + seed);
+    table_kit_create(&w.k, w.t, "/wh/t", schema);
+    (void)table_kit_append(&w.k, 2);
+    (void)table_kit_append(&w.k, 2);
+    pml_messages *m = table_kit_prepare(&w.k, 3);
+    sim_fs_crash_at(w.sim, point);
+    int rc = pml_commit_open(&c, w.k.table, "job", &err);
+    if (rc == PML_OK)
+        rc = pml_commit_overwrite(&r, c, &everything, &m, 1, 1, NULL, &err);
+    pml_commit_close(c);
+    pml_messages_free(m);
+    bool down = sim_fs_is_down(w.sim);
+    sim_fs_restart(w.sim, seed);
+    reopen(&w);
+    w.k.absent[2] = !table_kit_has_batch(&w.k, 2);
+    w.k.absent[0] = w.k.absent[1] = !w.k.absent[2];
+    assert_true(rc != PML_OK || !w.k.absent[2]);
+    table_kit_must_read(&w.k, &(kit_read){0});
+    (void)table_kit_append(&w.k, 1);
+    table_kit_must_read(&w.k, &(kit_read){0});
+    table_kit_close(&w.k);
+    world_close(&w);
+    return down;
+}
+
+static void power_cut_in_an_overwrite_leaves_old_rows_or_new_ones(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 3; seed++)
+        for (long long point = 1; crash_in_overwrite(point, seed); point++)
+            assert_true(point < 500);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(power_cut_at_any_point_of_two_commits_keeps_what_was_acknowledged),
         cmocka_unit_test(messages_prepared_before_a_power_cut_can_be_committed_after_it),
+        cmocka_unit_test(power_cut_in_an_overwrite_leaves_old_rows_or_new_ones),
         cmocka_unit_test(power_cut_while_a_table_is_made_leaves_it_whole_or_absent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -384,6 +384,109 @@ static void commit_survives_every_failure(void **state)
     world_close(&w);
 }
 
+/* ---- overwriting ---- */
+
+static const pml_partition_spec everything = {0, NULL};
+
+static int overwrite(pml_commit_result *r, world *w, uint32_t flags, pml_error *err)
+{
+    pml_commit *c = NULL;
+    pml_commit_options o = PML_COMMIT_OPTIONS_INIT;
+    int rc;
+    *r = (pml_commit_result)PML_COMMIT_RESULT_INIT;
+    o.flags = flags;
+    PML_TRY(pml_commit_open(&c, w->k.table, "job", err));
+    PML_TRY(pml_commit_overwrite(r, c, &everything, &w->m, 1, identifier, &o, err));
+out:
+    pml_commit_close(c);
+    return rc;
+}
+
+static int step_overwrite(world *w, pml_error *err)
+{
+    pml_commit_result r;
+    return overwrite(&r, w, 0, err);
+}
+
+static void after_overwrite(world *w, int rc, const pml_error *err)
+{
+    pml_commit_result r;
+    pml_error own = PML_ERROR_INIT;
+    size_t b = w->k.n_batches - 1;
+    int64_t before = kit_expected_rows(&w->k, NULL, b), now = w->k.batches[b].length, rows = rows_now(w);
+    bool has = rows == now;
+    (void)err;
+    assert_true(before != now && (rows == before || has)); /* all of the old rows or all of the new ones */
+    assert_true(rc != PML_OK || has);
+    assert_true(rc == PML_OK || rc == PML_E_UNKNOWN_OUTCOME || !has);
+    must_ok(overwrite(&r, w, PML_COMMIT_CHECK, &own), &own);
+    assert_int_equal(r.already_committed, has);
+    pml_messages_free(w->m);
+    for (size_t i = 0; i < b; i++)
+        w->k.absent[i] = true;
+    assert_int_equal(rows_now(w), now);
+    (void)table_kit_append(&w->k, 3);
+    w->m = table_kit_prepare(&w->k, 2);
+    identifier++;
+}
+
+static void overwrite_survives_every_failure(void **state)
+{
+    (void)state;
+    world w;
+    identifier = 1;
+    world_open(&w, partitioned);
+    w.m = table_kit_prepare(&w.k, 2);
+    assert_true(fail_allocations(&w, step_overwrite, after_overwrite, 90) > 10);
+    fail_operations(&w, step_overwrite, after_overwrite, 6);
+    pml_messages_free(w.m);
+    w.k.absent[w.k.n_batches - 1] = true;
+    world_close(&w);
+}
+
+static int step_drop(world *w, pml_error *err)
+{
+    pml_commit_result r = PML_COMMIT_RESULT_INIT;
+    const pml_option_pair values[] = {{"q", "50"}};
+    const pml_partition_spec spec = {1, values};
+    int rc = pml_table_drop_partitions(&r, w->k.table, &spec, 1, err);
+    return rc;
+}
+
+static void after_drop(world *w, int rc, const pml_error *err)
+{
+    int64_t rows = rows_now(w); /* the table can be read */
+    (void)err;
+    assert_true(rows > 0 && rows <= 16);
+    assert_true(rc == PML_OK || rows > 0);
+}
+
+static void drop_of_a_partition_survives_every_failure(void **state)
+{
+    (void)state;
+    world w;
+    pml_arena arena;
+    world_open(&w, partitioned);
+    assert_true(fail_allocations(&w, step_drop, after_drop, 60) > 10);
+    fail_operations(&w, step_drop, after_drop, 4);
+    must_ok(step_drop(&w, NULL), NULL);
+    pml_arena__init(&arena, w.t->env);
+    const pml_value fifty = {.kind = PML_VALUE_INT, .i = 50};
+    kit_read r = {.predicate = kit_leaf(&w.k, &arena, 1, PML_PRED_NE, &fifty, 1)};
+    table_kit_must_read(&w.k, &r);
+    r.predicate = kit_leaf(&w.k, &arena, 1, PML_PRED_IS_NULL, NULL, 0);
+    table_kit_must_read(&w.k, &r);
+    pml_messages *m = table_kit_prepare(&w.k, 1); /* so that the end of the world finds what it expects */
+    pml_commit_result result;
+    w.m = m;
+    must_ok(overwrite(&result, &w, 0, NULL), NULL);
+    pml_messages_free(m);
+    for (size_t i = 0; i + 1 < w.k.n_batches; i++)
+        w.k.absent[i] = true;
+    pml_arena__clear(&arena);
+    world_close(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -391,6 +494,8 @@ int main(void)
         cmocka_unit_test(create_survives_every_failure),
         cmocka_unit_test(write_and_prepare_survive_every_failure),
         cmocka_unit_test(commit_survives_every_failure),
+        cmocka_unit_test(overwrite_survives_every_failure),
+        cmocka_unit_test(drop_of_a_partition_survives_every_failure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

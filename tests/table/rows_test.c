@@ -545,6 +545,7 @@ static void every_failed_allocation(test_env *t, pml_table *table, const char *p
         pml_text out = {0};
         test_env_fail_at(t, n);
         rc = read_and_print(&out, table, path, 0, PML_ROWS_JSON, &err);
+        assert_true(rc != PML_OK || !test_env_fail_reached(t));
         test_env_fail_at(t, 0);
         pml_text_clear(&out);
         if (rc != PML_OK)

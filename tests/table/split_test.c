@@ -264,6 +264,7 @@ static void failing_allocations_leave_nothing_behind(void **state)
         rc = pml_plan_split_serialize(&text, plan, 0, &err);
         if (rc == PML_OK)
             rc = pml_plan_from_splits(&made, scan, &(pml_blob){text.ptr, text.len}, 1, &err);
+        assert_true(rc != PML_OK || !test_env_fail_reached(k.t));
         test_env_fail_at(k.t, 0);
         assert_true(rc == PML_OK || rc == PML_E_NOMEM);
         pml_text_clear(&text);
@@ -408,6 +409,7 @@ static void failing_allocations_of_messages_leave_nothing_behind(void **state)
         rc = pml_messages_serialize(&text, m, 0, &err);
         if (rc == PML_OK)
             rc = pml_messages_deserialize(&made, k.table, PML_MESSAGE_VERSION, &(pml_blob){text.ptr, text.len}, 1, &err);
+        assert_true(rc != PML_OK || !test_env_fail_reached(k.t));
         test_env_fail_at(k.t, 0);
         assert_true(rc == PML_OK || rc == PML_E_NOMEM);
         pml_text_clear(&text);
@@ -497,6 +499,7 @@ static void table_opened_from_its_schema_reads_and_writes(void **state)
     for (long long n = 1; rc != PML_OK; n++) {
         test_env_fail_at(k.t, n);
         rc = pml_table_open_schema(&t, k.t->env, k.path, json.ptr, json.len, &o, &err);
+        assert_true(rc != PML_OK || !test_env_fail_reached(k.t));
         test_env_fail_at(k.t, 0);
         assert_true(rc == PML_OK || rc == PML_E_NOMEM);
         pml_table_release(t);

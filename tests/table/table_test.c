@@ -248,6 +248,7 @@ static void catalog_lists_and_drops_tables(void **state)
     for (long long n = 1;; n++) {
         test_env_fail_at(t, n);
         int rc = pml_catalog_tables(&names, c, &err);
+        assert_true(rc != PML_OK || !test_env_fail_reached(t));
         test_env_fail_at(t, 0);
         pml_names_clear(&names);
         if (rc == PML_OK)

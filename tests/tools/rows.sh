@@ -54,8 +54,43 @@ prints_exactly '{"_kind":"+I","id":1}
 {"_kind":"+I","id":3}'
 exits 4 scan t --columns nope
 
-exits 3 dump t --tag x
-says unsupported
+# Which snapshot: one of four ways.
+t=warehouse/default.db/t
+mkdir $t/tag
+cp $t/snapshot/snapshot-1 "$t/tag/tag-the first"
+exits 0 count t --tag "the first"
+prints_exactly 3
+exits 0 dump t --tag "the first"
+cmp -s rows.jsonl out || fail "the tag has other rows"
+exits 4 scan t --tag x
+says "has no tag 'x': there is the first"
+exits 2 scan t --tag a/b
+says "is no name of a tag"
+millis=$(sed -n 's/.*"timeMillis" : \([0-9]*\).*/\1/p' $t/snapshot/snapshot-1)
+exits 0 count t --timestamp "$millis"
+prints_exactly 3
+exits 0 count t --timestamp "$(date -u -d "@$((millis / 1000))" +%Y-%m-%dT%H:%M:%S).$(printf %03d $((millis % 1000)))Z"
+prints_exactly 3
+exits 0 count t --timestamp "9999-12-31"
+prints_exactly 9
+exits 4 count t --timestamp "2001-02-03 04:05"
+says "no snapshot at or before the time 981173100000 ms"
+exits 4 count t --timestamp 0
+exits 4 count t --timestamp -5
+exits 4 scan t --watermark 7
+says "has a watermark"
+exits 0 dump t --option scan.tag-name="the first"
+cmp -s rows.jsonl out || fail "the option scan.tag-name has no effect"
+for wrong in yesterday 2024-02-30 2024-01-31T25:00 2024-01-31T12:00:60 2024-1-3 12:00 2024-01-31T12:00x ""; do
+    exits 2 scan t --timestamp "$wrong"
+    says "timestamp"
+done
+exits 2 scan t --snapshot 1 --tag x
+says "only one of them"
+exits 2 count t --watermark 1 --timestamp 1
+exits 2 dump t --watermark much
+exits 2 dump t --tag x --snapshot 1
+
 exits 3 dump t --system files
 exits 3 dump t --option incremental-between=1,2
 says incremental-between

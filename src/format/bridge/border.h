@@ -36,13 +36,15 @@ int error_from_exception(pml_error *err, Doing doing, const std::string &file) n
 /* ---- memory (memory.cc) ---- */
 /*
  * Charges every change to the caller and lives as long as its last allocation: arrays that were exported hold buffers that
- * know only a raw pointer to their pool. Never fails on account of the budget (Arrow's dictionary encoder cannot stand it);
- * refuses only single allocations that no honest file needs.
+ * know only a raw pointer to their pool. Refuses single allocations that no honest file needs, and what is above the ceiling of
+ * the call that runs.
  */
 class Pool final : public arrow::MemoryPool {
 public:
     /* Calls memory->drop itself when it throws. memory may be NULL. */
     static std::shared_ptr<Pool> make(const pml_bridge_memory *memory);
+    /* Before each call that reads: from here it may take bytes_max more. What the caller keeps of earlier batches is his. */
+    void begin_call();
     arrow::Status Allocate(int64_t size, int64_t alignment, uint8_t **out) override;
     arrow::Status Reallocate(int64_t old_size, int64_t new_size, int64_t alignment, uint8_t **ptr) override;
     void Free(uint8_t *buffer, int64_t size, int64_t alignment) override;
@@ -56,12 +58,14 @@ private:
     explicit Pool(const pml_bridge_memory *memory);
     ~Pool() override;
     void charge(int64_t delta);
+    arrow::Status refused(int64_t size) const;
     void unhold();
 
     arrow::MemoryPool *base_;
     pml_bridge_memory memory_;
     std::atomic<int64_t> holds_{1}; /* one for the shared_ptr, one for each allocation */
     std::atomic<int64_t> bytes_{0}, total_{0}, count_{0};
+    std::atomic<int64_t> ceiling_; /* of bytes_ */
 };
 
 /* ---- files (file.cc) ---- */

@@ -37,11 +37,16 @@ typedef struct pml_bridge_output {
 
 /* charge is called with every change of Arrow's memory and must not fail. May be NULL. Exported arrays charge (back) until
    they are released, which may be long after the reader and the stream are gone: drop, when not NULL, is called once when
-   nothing is left that could charge. A call that fails before it could take the memory over has called it, too. */
+   nothing is left that could charge. A call that fails before it could take the memory over has called it, too.
+
+   bytes_max bounds what a file can make a reader ask for, whatever its footer and pages claim: a call that would hold more than
+   that beyond what was held when it began fails with PML_E_LIMIT. 0: no bound. It is not for writers: the limit of what they are
+   given is the caller's, and Arrow's dictionary encoder cannot stand a refusal. */
 typedef struct pml_bridge_memory {
     void *ctx;
     void (*charge)(void *ctx, int64_t delta_bytes);
     void (*drop)(void *ctx);
+    int64_t bytes_max;
 } pml_bridge_memory;
 
 typedef struct pml_bridge_reader pml_bridge_reader;

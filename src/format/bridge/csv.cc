@@ -43,7 +43,11 @@ protected:
     arrow::Status SpawnReal(arrow::internal::TaskHints, arrow::internal::FnOnce<void()> task, arrow::StopToken,
                             StopCallback &&) override
     {
-        tasks_.push_back(std::move(task));
+        try { /* Arrow's futures do not expect exceptions: they would never finish, and keep all that they know */
+            tasks_.push_back(std::move(task));
+        } catch (const std::bad_alloc &) {
+            return arrow::Status::OutOfMemory("the queue of the CSV reader");
+        }
         return arrow::Status::OK();
     }
 
@@ -147,6 +151,7 @@ arrow::Result<std::shared_ptr<arrow::RecordBatch>> CsvSource::next()
 {
     if (reader_ == nullptr)
         return std::shared_ptr<arrow::RecordBatch>();
+    pool_->begin_call();
     ARROW_ASSIGN_OR_RAISE(auto batch, executor_.wait(reader_->ReadNextAsync()));
     if (batch == nullptr)
         return batch;

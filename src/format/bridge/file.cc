@@ -75,11 +75,15 @@ arrow::Result<std::shared_ptr<arrow::Buffer>> Input::ReadAt(int64_t position, in
         return arrow::Status::Invalid("negative position or length");
     /* Clamped before the allocation: n may come from a damaged footer. */
     n = position >= input_.size_bytes ? 0 : std::min(n, input_.size_bytes - position);
-    ARROW_ASSIGN_OR_RAISE(auto buffer, arrow::AllocateBuffer(n, pool_.get()));
-    ARROW_ASSIGN_OR_RAISE(int64_t got, ReadAt(position, n, buffer->mutable_data()));
-    if (got != n)
-        return arrow::Status::Invalid("short read");
-    return std::shared_ptr<arrow::Buffer>(std::move(buffer));
+    try { /* some callers cannot stand exceptions: the futures of the CSV reader */
+        ARROW_ASSIGN_OR_RAISE(auto buffer, arrow::AllocateBuffer(n, pool_.get()));
+        ARROW_ASSIGN_OR_RAISE(int64_t got, ReadAt(position, n, buffer->mutable_data()));
+        if (got != n)
+            return arrow::Status::Invalid("short read");
+        return std::shared_ptr<arrow::Buffer>(std::move(buffer));
+    } catch (const std::bad_alloc &) {
+        return arrow::Status::OutOfMemory("a buffer of ", n, " bytes");
+    }
 }
 
 arrow::Result<std::shared_ptr<arrow::Buffer>> Input::ReadAt(int64_t position, int64_t n, bool allow_short_read)

@@ -81,14 +81,16 @@ static arrow::Result<ArrayPtr> array_lowered(const ArrayPtr &array, const std::s
     if (is_vector(*array->type()))
         return vector_lowered(static_cast<const arrow::FixedSizeListArray &>(*array), to, pool);
     /* Other containers keep their buffers; only what is below changes. */
-    auto data = array->data()->Copy();
-    data->type = to;
-    for (size_t i = 0; i < data->child_data.size(); i++) {
-        ARROW_ASSIGN_OR_RAISE(auto child, array_lowered(arrow::MakeArray(data->child_data[i]),
+    const arrow::ArrayData &data = *array->data();
+    std::vector<std::shared_ptr<arrow::ArrayData>> children;
+    for (size_t i = 0; i < data.child_data.size(); i++) {
+        ARROW_ASSIGN_OR_RAISE(auto child, array_lowered(arrow::MakeArray(data.child_data[i]),
                                                         to->field(static_cast<int>(i))->type(), pool));
-        data->child_data[i] = child->data();
+        children.push_back(child->data());
     }
-    return arrow::MakeArray(data);
+    /* Not a copy that is changed: Arrow's copy constructor must not throw, and ends the process without memory. */
+    return arrow::MakeArray(
+        arrow::ArrayData::Make(to, data.length, data.buffers, std::move(children), data.null_count.load(), data.offset));
 }
 
 arrow::Result<std::shared_ptr<arrow::RecordBatch>> batch_lowered(const std::shared_ptr<arrow::RecordBatch> &batch,

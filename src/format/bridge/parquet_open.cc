@@ -2,6 +2,7 @@
 #include <arrow/c/bridge.h>
 #include <parquet/arrow/schema.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -51,6 +52,11 @@ static arrow::Status file_open(Reader *r, const parquet::ArrowReaderProperties &
 {
     parquet::ReaderProperties properties(r->pool.get());
     properties.set_page_checksum_verification(r->options.validate == PML_BRIDGE_VALIDATE_FULL || r->options.checksums != 0);
+    /* No list in it has more items than the file has bytes; else a number in a footer of 30 bytes could ask for half a gigabyte,
+       and that from the system, not from the pool. */
+    ARROW_ASSIGN_OR_RAISE(int64_t size, r->input->GetSize());
+    properties.set_thrift_container_size_limit(
+        static_cast<int32_t>(std::clamp<int64_t>(size, 1, properties.thrift_container_size_limit())));
     auto metadata = parquet::ParquetFileReader::Open(r->input, properties)->metadata();
     if (has_large_chunks(*metadata)) {
         properties.enable_buffered_stream();

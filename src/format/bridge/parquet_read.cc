@@ -183,6 +183,7 @@ arrow::Result<std::shared_ptr<arrow::RecordBatch>> ParquetSource::next_native()
 
 arrow::Result<std::shared_ptr<arrow::RecordBatch>> ParquetSource::next()
 {
+    shared_->pool->begin_call();
     ARROW_ASSIGN_OR_RAISE(auto batch, next_native());
     if (batch == nullptr)
         return batch;
@@ -212,6 +213,7 @@ int parquet_stream(struct ArrowArrayStream *out, pml_bridge_reader *reader, cons
         if (rc != PML_OK)
             return rc;
         r->input->forget_error();
+        r->pool->begin_call();
         auto source = std::make_unique<ParquetSource>(reader->shared);
         arrow::Status status = source->open(groups, n_groups, columns, n_columns);
         if (!status.ok())

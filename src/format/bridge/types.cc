@@ -156,11 +156,12 @@ static std::shared_ptr<arrow::DataType> type_rezoned(const std::shared_ptr<arrow
 
 static std::shared_ptr<arrow::ArrayData> data_retyped(const arrow::ArrayData &data, const std::shared_ptr<arrow::DataType> &type)
 {
-    auto copy = data.Copy();
-    copy->type = type;
-    for (size_t i = 0; i < copy->child_data.size() && static_cast<int>(i) < type->num_fields(); i++)
-        copy->child_data[i] = data_retyped(*copy->child_data[i], type->field(static_cast<int>(i))->type());
-    return copy;
+    auto children = data.child_data;
+    for (size_t i = 0; i < children.size() && static_cast<int>(i) < type->num_fields(); i++)
+        children[i] = data_retyped(*children[i], type->field(static_cast<int>(i))->type());
+    /* Not a copy that is changed: Arrow's copy constructor must not throw, and ends the process without memory. */
+    return arrow::ArrayData::Make(type, data.length, data.buffers, std::move(children), data.dictionary, data.null_count.load(),
+                                  data.offset);
 }
 
 /* A zone is a label only: instants do not change with it, but Arrow's casts between naive and zoned think otherwise. */
