@@ -237,7 +237,7 @@ typedef struct pml_rt_clean_result {
     int64_t referenced;            /* named by a snapshot, tag or changelog of some branch */
     int64_t young, newest;         /* not named, but too young, or the newest of its branch, which always stays */
 } pml_rt_clean_result;
-#define PML_RT_CLEAN_RESULT_INIT {.struct_size = sizeof(pml_rt_clean_result)}
+#define PML_RT_CLEAN_RESULT_INIT {sizeof(pml_rt_clean_result), 0, 0, 0, 0, 0}
 
 /* Removes progress files (*.offsets) that no snapshot, tag or changelog of any branch of the table names any more: expiry by others
    leaves them behind. The newest file of a branch always stays: it is the sign that there was progress once. Files that were there at

@@ -10,7 +10,7 @@
 
 FUZZ_MEMORY(16 * MIB);
 
-enum { ROWS_MAX = 40, OFFSET_MAX = 8, TEXT_BYTES = 512, BUFFERS = 3, LENGTH_MAX = 4 * (ROWS_MAX + OFFSET_MAX) };
+enum { ROWS_MAX = 40, OFFSET_MAX = 8, TEXT_BYTES = 512, BUFFERS = 3 };
 
 static const char *const types[] = {"INT",          "BIGINT NOT NULL",   "STRING",         "BYTES",
                                     "BOOLEAN",      "DECIMAL(10, 2)",    "TIME",           "TIMESTAMP(9)",
@@ -40,7 +40,25 @@ static void world_make(void)
     (void)atexit(world_drop);
 }
 
-/* ---- arrays: all memory of one input lies in one arena ---- */
+/* ---- arrays: structs lie in one arena, buffers are blocks of exactly their size, so that a read outside is seen ---- */
+
+enum { BLOCKS_MAX = 1024 };
+static void *blocks[BLOCKS_MAX];
+static size_t n_blocks;
+
+static void *block(size_t n)
+{
+    void *p = calloc(1, n);
+    FUZZ_CHECK(p != NULL && n_blocks < BLOCKS_MAX, "no memory");
+    blocks[n_blocks++] = p;
+    return p;
+}
+
+static void blocks_free(void)
+{
+    while (n_blocks > 0)
+        free(blocks[--n_blocks]);
+}
 
 static void nothing_to_release(struct ArrowArray *a)
 {
@@ -133,22 +151,22 @@ static struct ArrowArray *array_of(fuzz_input *in, pml_arena *arena, const pml_t
     a->release = nothing_to_release;
     size_t total = (size_t)(a->offset + rows) + 1;
     if (shape % 3 == 0) {
-        a->buffers[0] = room(arena, total / 8 + 1);
+        a->buffers[0] = block(total / 8 + 1);
         fill((uint8_t *)(uintptr_t)a->buffers[0], total / 8 + 1, in);
     }
     bool text = t->kind >= PML_TYPE_CHAR && t->kind <= PML_TYPE_VARBINARY;
     bool list = t->kind == PML_TYPE_ARRAY || t->kind == PML_TYPE_MAP || t->kind == PML_TYPE_MULTISET;
     if (text || list) {
-        int32_t *offsets = room(arena, (total + 1) * sizeof *offsets);
+        int32_t *offsets = block(total * sizeof *offsets);
         fill_offsets(offsets, total, in, list ? ROWS_MAX : TEXT_BYTES - 256);
         a->buffers[1] = offsets;
     } else if (t->kind != PML_TYPE_ROW && t->kind != PML_TYPE_VECTOR) {
-        uint8_t *values = room(arena, total * 16);
+        uint8_t *values = block(total * 16);
         fill(values, fuzz_u8(in) % 2 == 0 ? total : total * 16, in);
         a->buffers[1] = values;
     }
     if (text) {
-        char *bytes = room(arena, TEXT_BYTES);
+        char *bytes = block(TEXT_BYTES);
         memset(bytes, 'a' + shape % 8, TEXT_BYTES);
         bytes[fuzz_u8(in)] = (char)fuzz_u8(in);
         a->buffers[2] = bytes;
@@ -243,6 +261,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
             use_batch(&batch, fields, n);
     }
     use_schema(&in, &arena);
+    blocks_free();
     pml_arena__clear(&arena);
     fuzz_end();
     return 0;

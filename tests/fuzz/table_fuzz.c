@@ -33,6 +33,13 @@ static struct {
     long long answers, changed_file, other_file;
 } counts;
 
+/* Which snapshot a scan shows. */
+typedef struct choice {
+    int64_t snapshot; /* 0: not by number */
+    const char *tag;
+    int64_t time_ms;
+} choice;
+
 /* ---- making the tables ---- */
 
 static int load_file(const char *path, const struct stat *st, int flag, struct FTW *ftw)
@@ -107,7 +114,7 @@ out:
     return rc;
 }
 
-static int scan_all(pml_table *t, pml_rt_context *live, int64_t snapshot, pml_error *err);
+static int scan_all(pml_table *t, pml_rt_context *live, choice c, pml_error *err);
 
 /* Rows go in live, are read with what is on disk, and are committed. */
 static int live_commit(pml_table *t, int64_t identifier, pml_error *err)
@@ -129,12 +136,12 @@ static int live_commit(pml_table *t, int64_t identifier, pml_error *err)
     rc = pml_rt_write(NULL, w, &batch, &schema, NULL, err);
     if (rc != PML_OK && rc != PML_E_INVAL)
         goto out;
-    PML_TRY(scan_all(t, ctx, -1, err));
+    PML_TRY(scan_all(t, ctx, (choice){0}, err));
     PML_TRY(pml_rt_prepare(&p, w, identifier, NULL, err));
     PML_TRY(pml_commit_open(&c, t, "fuzz", err));
     const pml_rt_entry *const *entries = pml_rt_prepared_get(&n, p);
     PML_TRY(pml_rt_commit(&r, c, entries, n, identifier, NULL, err));
-    PML_TRY(scan_all(t, ctx, -1, err));
+    PML_TRY(scan_all(t, ctx, (choice){0}, err));
 out:
     pml_rt_prepared_free(p);
     pml_commit_close(c);
@@ -163,6 +170,16 @@ static void make_tables(void)
     for (int64_t i = 1; i <= 3; i++) {
         must_ok(batch_commit(own, i, &err), &err);
         must_ok(i == 2 ? batch_commit(live, i, &err) : live_commit(live, i, &err), &err);
+    }
+    /* A tag is a copy of its snapshot. */
+    for (size_t i = 0; i < 2; i++) {
+        char path[64];
+        const uint8_t *snapshot;
+        size_t len;
+        (void)snprintf(path, sizeof path, "%s/snapshot/snapshot-2", tables[i]);
+        FUZZ_CHECK(fuzz_fs_get(fuzz_files(), path, &snapshot, &len), "no %s", path);
+        (void)snprintf(path, sizeof path, "%s/tag/tag-two", tables[i]);
+        fuzz_fs_put(fuzz_files(), path, snapshot, len);
     }
     pml_table_release(own);
     pml_table_release(live);
@@ -194,7 +211,7 @@ static void judge(int rc, const pml_error *err, const char *doing)
     counts.other_file++;
 }
 
-static int scan_all(pml_table *t, pml_rt_context *live, int64_t snapshot, pml_error *err)
+static int scan_all(pml_table *t, pml_rt_context *live, choice c, pml_error *err)
 {
     pml_scan *scan = NULL;
     pml_plan *plan = NULL;
@@ -204,8 +221,12 @@ static int scan_all(pml_table *t, pml_rt_context *live, int64_t snapshot, pml_er
     PML_TRY(pml_scan_new(&scan, t, err));
     if (live != NULL)
         PML_TRY(pml_scan_set_realtime(scan, live, err));
-    if (snapshot > 0)
-        PML_TRY(pml_scan_set_snapshot(scan, snapshot, err));
+    if (c.snapshot > 0)
+        PML_TRY(pml_scan_set_snapshot(scan, c.snapshot, err));
+    if (c.tag != NULL)
+        PML_TRY(pml_scan_set_tag(scan, c.tag, err));
+    if (c.time_ms != 0)
+        pml_scan_set_timestamp(scan, c.time_ms);
     PML_TRY(pml_scan_plan(&plan, scan, err));
     PML_TRY(pml_plan_count(&counted, plan, err));
     PML_TRY(pml_read_open(&stream, plan, NULL, err));
@@ -245,8 +266,11 @@ static void use_table(void)
     if (rc != PML_OK)
         return;
     judge(list_all(t, &err), &err, "list");
-    judge(scan_all(t, NULL, -1, &err), &err, "scan");
-    judge(scan_all(t, NULL, 1, &err), &err, "scan of snapshot 1");
+    judge(scan_all(t, NULL, (choice){0}, &err), &err, "scan");
+    judge(scan_all(t, NULL, (choice){.snapshot = 1}, &err), &err, "scan of snapshot 1");
+    judge(scan_all(t, NULL, (choice){.time_ms = INT64_MAX}, &err), &err, "scan of a time");
+    if (strncmp(now.table, "/java", 5) != 0)
+        judge(scan_all(t, NULL, (choice){.tag = "two"}, &err), &err, "scan of a tag");
     judge(load_offsets(t, &err), &err, "offsets");
     bool live = strcmp(now.table, "/live") == 0;
     rc = live ? live_commit(t, 9, &err) : batch_commit(t, 9, &err);

@@ -297,6 +297,51 @@ static void tickets_are_let_go(void **state)
     rt_kit_close(&k);
 }
 
+/* ---- calls that commit: each success is a snapshot more ---- */
+
+static const pml_option_pair of_b = {"p", "b"};
+static const pml_partition_spec spec_of_b = {1, &of_b};
+
+static int step_overwrite(rt_kit *k, pml_error *err)
+{
+    static int64_t identifier = 100;
+    pml_commit_result r = PML_COMMIT_RESULT_INIT;
+    return pml_commit_overwrite(&r, k->commit, &spec_of_b, NULL, 0, identifier++, NULL, err);
+}
+
+static int step_drop_partition(rt_kit *k, pml_error *err)
+{
+    pml_commit_result r = PML_COMMIT_RESULT_INIT;
+    return pml_table_drop_partitions(&r, k->table, &spec_of_b, 1, err);
+}
+
+static void partition_is_removed_or_not(void **state)
+{
+    (void)state;
+    static const step_fn steps[] = {step_overwrite, step_drop_partition};
+    for (size_t i = 0; i < 2; i++) {
+        rt_kit k;
+        pml_error err;
+        bool reached = true;
+        int failures = 0;
+        rt_kit_create(&k, NULL, "\"p\"", "");
+        (void)rt_kit_append(&k, 4, "a");
+        (void)rt_kit_append(&k, 4, "b");
+        for (int n = 1; reached; n++) {
+            const int64_t before = rt_kit_latest(&k);
+            const int rc = with_failure(&reached, &k, steps[i], n, &err);
+            if (rc != PML_OK && rc != PML_E_UNKNOWN_OUTCOME)
+                must_fail_with(PML_E_NOMEM, rc, &err);
+            if (rc != PML_E_UNKNOWN_OUTCOME)
+                assert_int_equal(rt_kit_latest(&k), before + (rc == PML_OK));
+            failures += rc != PML_OK;
+        }
+        assert_true(failures > 10);
+        rt_kit_must_store(&k, 0, 4);
+        rt_kit_close(&k);
+    }
+}
+
 /* ---- the environment itself ---- */
 
 typedef struct meter {
@@ -352,6 +397,7 @@ int main(void)
         cmocka_unit_test(table_is_dropped_at_the_latest_when_there_is_memory),
         cmocka_unit_test(writer_closes_or_says_why_not),
         cmocka_unit_test(tickets_are_let_go),
+        cmocka_unit_test(partition_is_removed_or_not),
         cmocka_unit_test(environment_is_made_or_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
