@@ -30,6 +30,7 @@ demo: build
 
 bench: build
 	@bench/run $(BENCH_FLAGS)
+	@bench/run-read $(BENCH_READ_FLAGS)
 
 check:
 	@scripts/bootstrap

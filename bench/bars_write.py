@@ -22,6 +22,7 @@ BARS = [
     ratio("append to 4 buckets to one bucket", 1.25, routed, append),
     figure("one row and commit, best of 40", 3, "ms", commit, "commit_ms_min"),
     figure("one row and commit, syncs", 8, "", commit, "syncs"),
+    figure("one row and commit, syncs when manifests merge", None, "", commit, "syncs_most"),
     figure("live row and commit, best of 40", 3, "ms", live, "commit_ms_min"),
     figure("live row and commit, syncs", 10, "", live, "syncs"),
     figure("one row and commit, durability off", 2, "ms", fast, "commit_ms_min"),

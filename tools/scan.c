@@ -83,14 +83,16 @@ static int request_get(scan_request *request, const args *a)
     return EXIT_OK;
 }
 
-static int print_plan(struct app *app, pml_scan *scan, output_format format)
+static int print_plan(struct app *app, pml_scan *scan, int64_t threads, output_format format)
 {
+    pml_read_options options = PML_READ_OPTIONS_INIT;
     pml_error err = PML_ERROR_INIT;
     pml_plan *plan = NULL;
     struct ArrowArrayStream stream = {0};
     int rc = pml_scan_plan(&plan, scan, &err);
+    options.threads = (uint32_t)threads;
     if (rc == PML_OK)
-        rc = pml_read_open(&stream, plan, NULL, &err);
+        rc = pml_read_open(&stream, plan, &options, &err);
     pml_plan_free(plan); /* the stream holds what it needs */
     return rc == PML_OK ? output_stream(app, &stream, format) : app_fail(rc, &err);
 }
@@ -101,7 +103,10 @@ static int run_scan(struct app *app, const args *a)
     output_format format;
     pml_table *table = NULL;
     pml_scan *scan = NULL;
+    int64_t threads = 1;
     int code = output_format_get(&format, a);
+    if (code == EXIT_OK)
+        code = args_int64(&threads, a, "threads", 1, PML_READ_THREADS_MAX);
     if (code == EXIT_OK)
         code = request_get(&request, a);
     if (code != EXIT_OK)
@@ -110,7 +115,7 @@ static int run_scan(struct app *app, const args *a)
     if (code == EXIT_OK)
         code = scan_new(&scan, table, &request);
     if (code == EXIT_OK)
-        code = print_plan(app, scan, format);
+        code = print_plan(app, scan, threads, format);
     pml_scan_free(scan);
     if (table != NULL)
         pml_table_release(table);
@@ -163,6 +168,7 @@ static const args_option scan_options[] = {{"columns", "a,b", "columns, in this 
                                            {"where", "SQL", "rows for which this is true"},
                                            {"limit", "N", "at most N rows, any of them"},
                                            OPTION_MOMENT,
+                                           {"threads", "N", "read with N threads; the order stays"},
                                            OPTION_FORMAT,
                                            {"branch", "NAME", "a branch of the table"},
                                            {"option", "KEY=VALUE", "a table option for this command; may be repeated"},

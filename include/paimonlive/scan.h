@@ -112,8 +112,9 @@ typedef struct pml_read_options {
     int64_t batch_rows; /* 0: the table's read.batch-size */
     int64_t split;      /* -1: all splits, else one of them */
     uint32_t validate;  /* PML_VALIDATE_*: how much of a data file is believed */
-    uint32_t reserved;
+    uint32_t threads;   /* that read at once; 0 and 1: the caller's own and no other. At most PML_READ_THREADS_MAX */
 } pml_read_options;
+enum { PML_READ_THREADS_MAX = 64 };
 /* A data file may be damaged, or the work of a program that breaks the rules, and nothing in it proves who wrote it, so the rules are
    the same for all files. DEFAULT is what the table's option read.validate says: full (the default) or basic.
      BASIC: what keeps memory safe, and the file's identity (its length and number of rows are those of the manifest; the footer
@@ -124,6 +125,10 @@ typedef struct pml_read_options {
 enum { PML_VALIDATE_DEFAULT = 0, PML_VALIDATE_BASIC = 1, PML_VALIDATE_FULL = 2 };
 #define PML_READ_OPTIONS_INIT {sizeof(pml_read_options), 0, -1, 0, 0}
 
+/* With threads > 1 the stream has as many threads of its own until it is released, which stops and joins them; it still belongs to
+   one thread at a time, and gives the same rows in the same order, batches cut elsewhere. Files are read ahead, large ones in parts
+   that begin where their pages do: per thread at most two parts, each up to 16 MiB of batches (one batch, if that is larger). With an
+   allocator, file system or store of your own, expect calls from these threads. Not to be used in a child process made by fork. */
 /* Batches of the plan as struct arrays in the plan's columns. Returns owned (release the stream). A read error comes out of
    get_next as an errno value with get_last_error text; pml_stream_error gives the full error. A stream that failed stays failed. */
 PML_API int pml_read_open(struct ArrowArrayStream *out, pml_plan *plan, const pml_read_options *options, pml_error *err);

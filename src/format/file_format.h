@@ -15,6 +15,9 @@ typedef struct pml_format_read {
     int64_t batch_rows;
     /* Verify the checksums of pages; refuse values that a column's type cannot have (PML_VALIDATE_FULL is both). */
     bool checksums, check_values;
+    /* Part `part` of `parts` of the rows, cut where the format allows it; all parts together are the file, in order. parts 0 or 1:
+       the whole file. */
+    int32_t part, parts;
     /* What the metadata says of the file; PML_E_CORRUPT when it is another. 0: unknown. */
     int64_t expect_rows, expect_bytes;
 } pml_format_read;

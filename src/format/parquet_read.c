@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parquet files in: columns by name, row groups by statistics, batches in the canonical Arrow form. */
+/* Parquet files in: columns by name, rows by statistics (parquet_prune.c), batches in the canonical Arrow form. */
 #include "format/parquet.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "format/bridge_load.h"
+#include "format/parquet_prune.h"
 #include "storage/stream.h"
 
 typedef struct parquet_reader {
@@ -49,149 +49,6 @@ static void reader_drop(void *owner)
     pml_arena__clear(&r->arena);
     pml_env__free(env, r);
     pml_env_release(env);
-}
-
-/* ---- row groups ---- */
-
-/* Two's complement, big-endian, at most 16 bytes. */
-static bool decimal_of(pml_value *v, const uint8_t *p, size_t n)
-{
-    if (n == 0 || n > 16)
-        return false;
-    unsigned __int128 u = (p[0] & 0x80) != 0 ? ~(unsigned __int128)0 : 0;
-    for (size_t i = 0; i < n; i++)
-        u = (u << 8) | p[i];
-    v->kind = PML_VALUE_DECIMAL;
-    v->dec = (pml_int128)u;
-    return true;
-}
-
-static void timestamp_of(pml_value *v, int64_t x, int64_t per_ms)
-{
-    int64_t ms = x / per_ms, rest = x % per_ms;
-    if (rest < 0) {
-        ms--;
-        rest += per_ms;
-    }
-    v->kind = PML_VALUE_TIMESTAMP;
-    v->ts.ms = ms;
-    v->ts.nanos = (int32_t)(rest * (1000000 / per_ms));
-}
-
-/* A physical footer value as a value of the column's type; stays null (unknown) when the two do not fit. */
-static void stat_value(pml_value *v, const pml_type *t, const char *arrow_format, uint32_t kind, int64_t i, double d,
-                       const uint8_t *ptr, size_t len)
-{
-    *v = (pml_value){.kind = PML_VALUE_NULL};
-    switch (t->kind) {
-    case PML_TYPE_BOOLEAN:
-    case PML_TYPE_TINYINT:
-    case PML_TYPE_SMALLINT:
-    case PML_TYPE_INT:
-    case PML_TYPE_BIGINT:
-    case PML_TYPE_DATE:
-    case PML_TYPE_TIME:
-        if (kind == PML_BRIDGE_STAT_INT)
-            *v = (pml_value){.kind = t->kind == PML_TYPE_BOOLEAN ? PML_VALUE_BOOL : PML_VALUE_INT, .i = i};
-        break;
-    case PML_TYPE_FLOAT:
-        if (kind == PML_BRIDGE_STAT_FLOAT && !isnan(d))
-            *v = (pml_value){.kind = PML_VALUE_FLOAT, .f = (float)d};
-        break;
-    case PML_TYPE_DOUBLE:
-        if (kind == PML_BRIDGE_STAT_DOUBLE && !isnan(d))
-            *v = (pml_value){.kind = PML_VALUE_DOUBLE, .d = d};
-        break;
-    case PML_TYPE_CHAR:
-    case PML_TYPE_VARCHAR:
-    case PML_TYPE_BINARY:
-    case PML_TYPE_VARBINARY:
-        if (kind == PML_BRIDGE_STAT_BYTES)
-            *v = (pml_value){.kind = PML_VALUE_BYTES, .bytes = {ptr, len}};
-        break;
-    case PML_TYPE_DECIMAL:
-        if (kind == PML_BRIDGE_STAT_INT)
-            *v = (pml_value){.kind = PML_VALUE_DECIMAL, .dec = i};
-        else if (kind == PML_BRIDGE_STAT_BYTES)
-            (void)decimal_of(v, ptr, len);
-        break;
-    case PML_TYPE_TIMESTAMP:
-    case PML_TYPE_TIMESTAMP_LTZ:
-        if (kind == PML_BRIDGE_STAT_INT && strncmp(arrow_format, "tsm:", 4) == 0)
-            timestamp_of(v, i, 1);
-        else if (kind == PML_BRIDGE_STAT_INT && strncmp(arrow_format, "tsu:", 4) == 0)
-            timestamp_of(v, i, 1000);
-        break;
-    case PML_TYPE_ARRAY:
-    case PML_TYPE_MULTISET:
-    case PML_TYPE_MAP:
-    case PML_TYPE_ROW:
-    case PML_TYPE_VECTOR:
-    case PML_TYPE_VARIANT:
-    case PML_TYPE_BLOB: break;
-    }
-}
-
-/* Footers leave NaN out of min and max, but it is the largest value: such a maximum bounds nothing. A writer may also have kept
-   either of the two zeros, of which -0.0 is the smaller one. */
-static void widen_floats(pml_column_stats *c)
-{
-    if (c->max.kind == PML_VALUE_FLOAT || c->max.kind == PML_VALUE_DOUBLE)
-        c->max.kind = PML_VALUE_NULL;
-    if (c->min.kind == PML_VALUE_FLOAT && c->min.f == 0)
-        c->min.f = -0.0f;
-    if (c->min.kind == PML_VALUE_DOUBLE && c->min.d == 0)
-        c->min.d = -0.0;
-}
-
-/* False: no row of the group can match. columns[i]: the file's column of field i, -1 when the file lacks it. Only stored
-   columns that the file holds in the canonical form are looked at: of others the numbers may mean something else. */
-static int group_may_match(bool *out, parquet_reader *r, const struct ArrowSchema *file_schema, int32_t group,
-                           const int32_t *columns, const pml_format_read *q, pml_column_stats *stats, pml_error *err)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < q->n_fields; i++) {
-        pml_bridge_stat s = {0};
-        char want[48];
-        pml_type__arrow_format(want, &q->fields[i].type);
-        if (columns[i] < 0 || pml_type__is_nested(&q->fields[i].type) ||
-            strcmp(file_schema->children[columns[i]]->format, want) != 0)
-            continue;
-        const char *format = file_schema->children[columns[i]]->format;
-        PML_RETURN_IF(r->bridge->parquet_stat(&s, r->file, group, columns[i], err));
-        pml_column_stats *c = &stats[n++];
-        c->field_id = q->fields[i].id;
-        c->null_count = s.null_count;
-        stat_value(&c->min, &q->fields[i].type, format, s.kind, s.min_i, s.min_d, s.min_ptr, s.min_len);
-        stat_value(&c->max, &q->fields[i].type, format, s.kind, s.max_i, s.max_d, s.max_ptr, s.max_len);
-        widen_floats(c);
-    }
-    *out = pml_pred__may_match(q->predicate, stats, n, r->bridge->parquet_row_group_rows(r->file, group));
-    return PML_OK;
-}
-
-static int choose_groups(int32_t **groups, size_t *n, parquet_reader *r, const struct ArrowSchema *file_schema,
-                         const int32_t *columns, const pml_format_read *q, pml_error *err)
-{
-    int32_t total = r->bridge->parquet_row_groups(r->file);
-    pml_column_stats *stats = pml_arena__array(&r->arena, q->n_fields, sizeof *stats);
-    *n = 0;
-    *groups = pml_arena__array(&r->arena, (size_t)total, sizeof **groups);
-    if (*groups == NULL || stats == NULL)
-        return pml_error__no_memory(err);
-    for (int32_t g = 0; g < total; g++) {
-        bool may = true;
-        if (q->predicate != NULL)
-            PML_RETURN_IF(group_may_match(&may, r, file_schema, g, columns, q, stats, err));
-        if (!may)
-            continue;
-        (*groups)[(*n)++] = g;
-        int64_t rows = r->bridge->parquet_row_group_rows(r->file, g);
-        if (rows < 0 || __builtin_add_overflow(r->rows_left, rows, &r->rows_left))
-            return pml_error__at(err, PML_E_CORRUPT, PML_PLACE_DATA_FILE, r->path,
-                                 "%s is damaged: row group %d has %lld rows", r->path, g, (long long)rows);
-    }
-    return PML_OK;
 }
 
 /* ---- batches ---- */
@@ -265,8 +122,8 @@ static int open_stream(parquet_reader *r, const pml_format_read *q, pml_error *e
     struct ArrowSchema file_schema = {0};
     int32_t *columns = pml_arena__array(&r->arena, q->n_fields, sizeof *columns);
     int32_t *present = pml_arena__array(&r->arena, q->n_fields, sizeof *present);
-    int32_t *groups;
-    size_t n_groups, n_present = 0;
+    pml_parquet_rows rows;
+    size_t n_present = 0;
     int rc;
     if (columns == NULL || present == NULL)
         return pml_error__no_memory(err);
@@ -276,10 +133,15 @@ static int open_stream(parquet_reader *r, const pml_format_read *q, pml_error *e
         if (columns[i] >= 0)
             present[n_present++] = columns[i];
     }
-    PML_TRY(choose_groups(&groups, &n_groups, r, &file_schema, columns, q, err));
+    const pml_parquet_file file = {&r->arena, r->bridge, r->file, r->path, &file_schema, columns};
+    PML_TRY(pml_parquet__choose_rows(&rows, &file, q, err));
+    r->rows_left = rows.total;
     if (n_present == 0)
         goto out;
-    PML_TRY(r->bridge->parquet_stream(&r->stream, r->file, groups, n_groups, present, n_present, err));
+    if (rows.groups != NULL)
+        PML_TRY(r->bridge->parquet_stream(&r->stream, r->file, rows.groups, rows.n, present, n_present, err));
+    else
+        PML_TRY(r->bridge->parquet_stream_rows(&r->stream, r->file, rows.v, rows.n, present, n_present, err));
     if (r->stream.get_schema(&r->stream, &r->file_schema) != 0) {
         rc = r->bridge->stream_error(&r->stream, err);
         goto out;

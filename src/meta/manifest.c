@@ -49,17 +49,22 @@ static int decoder_close(decoder *d, int rc)
     return rc;
 }
 
-/* Old and kept elements as one array in the arena. */
-static int decoder_publish(void **v, size_t *n, decoder *d, pml_arena *arena, size_t size)
+/* Appends the kept elements to an array in the arena, which doubles: a plan appends manifest after manifest. */
+static int decoder_publish(void **v, size_t *n, size_t *cap, decoder *d, pml_arena *arena, size_t size)
 {
     size_t n_kept = d->kept.len / size;
     if (n_kept == 0)
         return PML_OK;
-    uint8_t *all = pml_arena__array(arena, *n + n_kept, size);
-    if (all == NULL)
-        return pml_error__no_memory(d->err);
-    if (*n > 0)
-        memcpy(all, *v, *n * size);
+    uint8_t *all = *v;
+    if (*cap < *n || n_kept > *cap - *n) {
+        size_t wider = *n == 0 ? n_kept : 2 * *n + n_kept;
+        all = pml_arena__array(arena, wider, size);
+        if (all == NULL)
+            return pml_error__no_memory(d->err);
+        if (*n > 0)
+            memcpy(all, *v, *n * size);
+        *cap = wider;
+    }
     memcpy(all + *n * size, d->kept.data, d->kept.len);
     *v = all;
     *n += n_kept;
@@ -244,7 +249,7 @@ int pml_manifest__decode(pml_manifest_entries *out, pml_arena *arena, pml_bytes 
         PML_TRY(decoder_next(&more, values, &d));
     }
     void *all = out->v;
-    PML_TRY(decoder_publish(&all, &out->n, &d, arena, sizeof *out->v));
+    PML_TRY(decoder_publish(&all, &out->n, &out->cap, &d, arena, sizeof *out->v));
     out->v = all;
 out:
     return decoder_close(&d, rc);
@@ -301,7 +306,7 @@ int pml_manifest_list__decode(pml_manifest_list *out, pml_arena *arena, pml_byte
         PML_TRY(decoder_next(&more, values, &d));
     }
     void *all = out->v;
-    PML_TRY(decoder_publish(&all, &out->n, &d, arena, sizeof *out->v));
+    PML_TRY(decoder_publish(&all, &out->n, &out->cap, &d, arena, sizeof *out->v));
     out->v = all;
 out:
     return decoder_close(&d, rc);
@@ -343,7 +348,7 @@ int pml_index_manifest__decode(pml_index_entries *out, pml_arena *arena, pml_byt
         PML_TRY(decoder_next(&more, values, &d));
     }
     void *all = out->v;
-    PML_TRY(decoder_publish(&all, &out->n, &d, arena, sizeof *out->v));
+    PML_TRY(decoder_publish(&all, &out->n, &out->cap, &d, arena, sizeof *out->v));
     out->v = all;
 out:
     return decoder_close(&d, rc);

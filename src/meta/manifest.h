@@ -9,16 +9,19 @@
 typedef struct pml_manifest_list {
     size_t n;
     pml_manifest_meta *v;
+    size_t cap; /* room in v, for the decoder; 0: unknown */
 } pml_manifest_list;
 
 typedef struct pml_manifest_entries {
     size_t n;
     pml_manifest_entry *v;
+    size_t cap;
 } pml_manifest_entries;
 
 typedef struct pml_index_entries {
     size_t n;
     pml_index_entry *v;
+    size_t cap;
 } pml_index_entries;
 
 /* Called for each entry before it is copied into the arena, so that pruned entries cost nothing; the entry borrows from the

@@ -194,8 +194,9 @@ static int plan_files(pml_manifest_entries *live, pml_plan *p, const pml_snapsho
     pml_prune prune;
     int rc;
     size_t kept = 0;
-    PML_TRY(pml_prune__init(&prune, p->env, p->schema, p->predicate, err));
-    const pml_live_files_request request = {.keep = pml_prune__keep_entry, .arg = &prune};
+    PML_TRY(pml_prune__init(&prune, p->env, p->schema, &p->table->options, p->predicate, err));
+    const pml_live_files_request request = {
+        .keep_manifest = pml_prune__keep_manifest, .keep = pml_prune__keep_entry, .arg = &prune};
     PML_TRY(pml_table__live_files(live, &p->arena, p->table, s, &request, err));
     if (prune.rc != PML_OK) {
         rc = prune.rc;

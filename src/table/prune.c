@@ -3,10 +3,27 @@
 
 #include "meta/column_stats.h"
 #include "meta/partition.h"
+#include "table/prune_bucket.h"
 
 static char verdict_yes, verdict_no;
 
-int pml_prune__init(pml_prune *pr, pml_env *env, const pml_table_schema *schema, const pml_pred *predicate, pml_error *err)
+static int partition_part(pml_prune *pr, pml_error *err)
+{
+    const pml_table_schema *s = pr->schema;
+    pr->partition_fields = pml_arena__array(&pr->arena, s->n_partition_keys, sizeof *pr->partition_fields);
+    if (pr->partition_fields == NULL)
+        return pml_error__no_memory(err);
+    for (size_t i = 0; i < s->n_partition_keys; i++) {
+        pr->partition_fields[i] = s->fields[s->partition_index[i]];
+        pr->partition_ids[i] = pr->partition_fields[i].id;
+    }
+    if (pml_pred__project(&pr->partition_pred, &pr->arena, pr->predicate, pr->partition_ids, s->n_partition_keys) != PML_OK)
+        return pml_error__no_memory(err);
+    return PML_OK;
+}
+
+int pml_prune__init(pml_prune *pr, pml_env *env, const pml_table_schema *schema, const pml_table_options *options,
+                    const pml_pred *predicate, pml_error *err)
 {
     *pr = (pml_prune){.env = env, .schema = schema, .predicate = predicate};
     pml_map__init(&pr->verdicts, env);
@@ -15,16 +32,16 @@ int pml_prune__init(pml_prune *pr, pml_env *env, const pml_table_schema *schema,
     if (schema->n_partition_keys > PML_PARTITION_KEYS_MAX)
         return pml_error__set(err, PML_E_LIMIT, "the table has %zu partition keys, at most %d are supported",
                               schema->n_partition_keys, PML_PARTITION_KEYS_MAX);
-    for (size_t i = 0; i < schema->n_partition_keys; i++)
-        pr->partition_ids[i] = schema->fields[schema->partition_index[i]].id;
-    if (predicate != NULL && schema->n_partition_keys > 0 &&
-        pml_pred__project(&pr->partition_pred, &pr->arena, predicate, pr->partition_ids, schema->n_partition_keys) != PML_OK)
-        return pml_error__no_memory(err);
+    if (predicate != NULL && schema->n_partition_keys > 0)
+        PML_RETURN_IF(partition_part(pr, err));
+    if (predicate != NULL && options->bucket > 0)
+        PML_RETURN_IF(pml_bucket_choice__new(&pr->buckets, env, schema, options, predicate, err));
     return PML_OK;
 }
 
 void pml_prune__clear(pml_prune *pr)
 {
+    pml_bucket_choice__free(pr->buckets);
     pml_map__clear(&pr->verdicts, NULL);
     pml_arena__clear(&pr->arena);
 }
@@ -47,12 +64,37 @@ int pml_prune__partition(bool *matches, pml_prune *pr, pml_bytes partition, pml_
     return PML_OK;
 }
 
+int pml_prune__bucket(bool *matches, pml_prune *pr, int32_t bucket, int32_t total_buckets, pml_error *err)
+{
+    *matches = true;
+    return pr->buckets == NULL ? PML_OK : pml_bucket_choice__test(matches, pr->buckets, bucket, total_buckets, err);
+}
+
+/* The statistics are a hint: what cannot be read of them leaves nothing out. */
+bool pml_prune__keep_manifest(void *arg, const pml_manifest_meta *m)
+{
+    pml_prune *pr = arg;
+    pml_column_stats stats[PML_PARTITION_KEYS_MAX];
+    size_t n = pr->schema->n_partition_keys;
+    int64_t entries;
+    if (pr->partition_pred == NULL || pr->rc != PML_OK || m->n_added < 0 || m->n_deleted < 0 ||
+        __builtin_add_overflow(m->n_added, m->n_deleted, &entries))
+        return true;
+    int rc = pml_column_stats__decode(stats, pr->env, &m->partition_stats, &(pml_string_list){0}, pr->partition_fields, n, &pr->err);
+    if (rc == PML_E_NOMEM)
+        pr->rc = rc;
+    return rc != PML_OK || pml_pred__may_match(pr->partition_pred, stats, n, entries);
+}
+
 bool pml_prune__keep_entry(void *arg, const pml_manifest_entry *e)
 {
     pml_prune *pr = arg;
     bool matches = true;
     if (pr->rc == PML_OK)
         pr->rc = pml_prune__partition(&matches, pr, e->partition, &pr->err);
+    /* A DELETE must outlive every look that its ADD outlives, and its number of buckets is only what its writer believed. */
+    if (pr->rc == PML_OK && matches && e->kind == PML_ENTRY_ADD)
+        pr->rc = pml_prune__bucket(&matches, pr, e->bucket, e->total_buckets, &pr->err);
     return matches;
 }
 

@@ -28,7 +28,8 @@ typedef struct split_reader {
     size_t n_stored;
     pml_field *stored_fields;
     pml_value partition_values[PML_PARTITION_KEYS_MAX];
-    size_t next_file; /* n_files: memory comes next; n_files + 1: the end */
+    size_t next_file, end_file; /* n_files stands for the memory */
+    int32_t part, parts;
     struct ArrowArrayStream source; /* release NULL: none open */
     const char *file;               /* path of the source; NULL: it is memory */
     pml_arena arena;
@@ -100,19 +101,21 @@ static int reader_columns(split_reader *r, pml_error *err)
 
 /* ---- sources ---- */
 
-/* Opens the next file or the memory part; leaves source.release NULL at the end. */
+/* Opens the next file or the memory part. */
 static int open_next(split_reader *r, pml_error *err)
 {
     const pml_split *s = r->split;
-    if (r->next_file < s->n_files) {
+    size_t i = r->next_file++;
+    if (i < s->n_files) {
         char format[16];
-        size_t i = r->next_file++;
         const pml_format_read request = {.fields = r->stored_fields,
                                          .n_fields = r->n_stored,
                                          .predicate = r->plan->predicate,
                                          .batch_rows = r->batch_rows,
                                          .checksums = r->validate_full,
                                          .check_values = r->validate_full,
+                                         .part = r->part,
+                                         .parts = r->parts,
                                          .expect_rows = s->files[i].row_count,
                                          .expect_bytes = s->files[i].size_bytes};
         PML_RETURN_IF(pml_path__format(format, s->files[i].name, err));
@@ -125,12 +128,9 @@ static int open_next(split_reader *r, pml_error *err)
             rc = pml_table__gone_or_damaged(r->plan->table, r->plan->snapshot_id, err);
         return rc;
     }
-    if (r->next_file++ == s->n_files && s->memory_part >= 0) {
-        r->file = NULL;
-        const pml_memory_read request = {r->stored_fields, r->n_stored, r->plan->predicate, r->batch_rows};
-        return r->plan->memory->open(&r->source, r->plan->pins, (size_t)s->memory_part, &request, err);
-    }
-    return PML_OK;
+    r->file = NULL;
+    const pml_memory_read request = {r->stored_fields, r->n_stored, r->plan->predicate, r->batch_rows};
+    return r->plan->memory->open(&r->source, r->plan->pins, (size_t)s->memory_part, &request, err);
 }
 
 static int source_error(split_reader *r, int code, pml_error *err)
@@ -150,11 +150,9 @@ static int source_next(split_reader *r, struct ArrowArray *out, pml_error *err)
 {
     for (;;) {
         if (r->source.release == NULL) {
-            if (r->next_file > r->split->n_files)
+            if (r->next_file >= r->end_file)
                 return PML_OK;
             PML_RETURN_IF(open_next(r, err));
-            if (r->source.release == NULL)
-                continue;
         }
         int code = r->source.get_next(&r->source, out);
         if (code != 0)
@@ -300,6 +298,13 @@ static int reader_next(void *owner, struct ArrowArray *out, pml_error *err)
 
 int pml_split__open(struct ArrowArrayStream *out, pml_plan *plan, size_t split, const pml_read_options *o, pml_error *err)
 {
+    const pml_split *s = &plan->splits[split];
+    return pml_split__open_piece(out, plan, &(pml_split_piece){.split = split, .end = s->n_files + (s->memory_part >= 0)}, o, err);
+}
+
+int pml_split__open_piece(struct ArrowArrayStream *out, pml_plan *plan, const pml_split_piece *piece, const pml_read_options *o,
+                          pml_error *err)
+{
     struct ArrowSchema schema = {0};
     int rc;
     memset(out, 0, sizeof *out);
@@ -310,7 +315,11 @@ int pml_split__open(struct ArrowArrayStream *out, pml_plan *plan, size_t split, 
     r->env = plan->env;
     pml_plan__acquire(plan);
     r->plan = plan;
-    r->split = &plan->splits[split];
+    r->split = &plan->splits[piece->split];
+    r->next_file = piece->first;
+    r->end_file = piece->end;
+    r->part = piece->part;
+    r->parts = piece->parts;
     r->batch_rows = o->batch_rows > 0 ? o->batch_rows : plan->table->options.read_batch_rows;
     r->validate_full = o->validate == PML_VALIDATE_DEFAULT ? plan->table->options.read_validate == PML_READ_VALIDATE_FULL
                                                            : o->validate == PML_VALIDATE_FULL;

@@ -25,9 +25,13 @@ static void plan_reader_drop(void *owner)
     pml_env_release(env);
 }
 
-/* Shortens a batch to n rows; its buffers stay as they are. */
-static void cut(struct ArrowArray *batch, int64_t n)
+/* The buffers stay as they are. */
+void pml_read__cut(struct ArrowArray *batch, int64_t *left)
 {
+    int64_t n = batch->length < *left ? batch->length : *left;
+    *left -= n;
+    if (n == batch->length)
+        return;
     batch->length = n;
     for (int64_t i = 0; i < batch->n_children; i++) {
         batch->children[i]->length = n;
@@ -50,10 +54,8 @@ static int plan_reader_next(void *owner, struct ArrowArray *out, pml_error *err)
             r->split.release(&r->split);
             continue;
         }
-        if (r->left > 0 && out->length > r->left)
-            cut(out, r->left);
         if (r->left > 0)
-            r->left -= out->length;
+            pml_read__cut(out, &r->left);
     }
     return PML_OK;
 }
@@ -68,9 +70,14 @@ int pml_read_open(struct ArrowArrayStream *out, pml_plan *plan, const pml_read_o
     if (o->struct_size != sizeof *o)
         return pml_error__set(err, PML_E_INVAL, "pml_read_options.struct_size is %zu, this library knows %zu",
                               o->struct_size, sizeof *o);
-    if (o->split < -1 || o->split >= (int64_t)plan->n_splits || o->batch_rows < 0 || o->validate > PML_VALIDATE_FULL)
-        return pml_error__set(err, PML_E_INVAL, "read options: split %lld of %zu, batch_rows %lld, validate %u",
-                              (long long)o->split, plan->n_splits, (long long)o->batch_rows, o->validate);
+    if (o->split < -1 || o->split >= (int64_t)plan->n_splits || o->batch_rows < 0 || o->validate > PML_VALIDATE_FULL ||
+        o->threads > PML_READ_THREADS_MAX)
+        return pml_error__set(err, PML_E_INVAL, "read options: split %lld of %zu, batch_rows %lld, validate %u, threads %u",
+                              (long long)o->split, plan->n_splits, (long long)o->batch_rows, o->validate, o->threads);
+    /* What one batch answers is not worth a thread. */
+    int64_t batch_rows = o->batch_rows > 0 ? o->batch_rows : plan->table->options.read_batch_rows;
+    if (o->threads > 1 && (plan->limit < 0 || plan->limit > batch_rows))
+        return pml_read__open_parallel(out, plan, o, err);
     plan_reader *r = pml_env__calloc(plan->env, 1, sizeof *r);
     if (r == NULL)
         return pml_error__no_memory(err);

@@ -89,6 +89,19 @@ enum { PML_PLAN_SNAPSHOT_OF_PARTS = -2 };
 int pml_plan__from_parts(pml_plan **out, const pml_scan *scan, int64_t snapshot_id, const pml_plan_part *v, size_t n,
                          pml_error *err);
 
+/* A piece of a split: its files [first, end), where the number behind the last file stands for its memory; of a single file, part
+   `part` of `parts` (0: whole). */
+typedef struct pml_split_piece {
+    size_t split, first, end;
+    int32_t part, parts;
+} pml_split_piece;
+int pml_split__open_piece(struct ArrowArrayStream *out, pml_plan *plan, const pml_split_piece *piece, const pml_read_options *options,
+                          pml_error *err);
+/* A plan by several threads (read_parallel.c). options were checked. */
+int pml_read__open_parallel(struct ArrowArrayStream *out, pml_plan *plan, const pml_read_options *options, pml_error *err);
+/* Cuts the batch to the rows still wanted, and counts them off. */
+void pml_read__cut(struct ArrowArray *batch, int64_t *left);
+
 /* One split as a stream in the plan's output columns; predicate applied, limit not. */
 int pml_split__open(struct ArrowArrayStream *out, pml_plan *plan, size_t split, const pml_read_options *options, pml_error *err);
 

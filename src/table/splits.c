@@ -91,6 +91,8 @@ static int group_memory(groups *g, pml_buf *key, pml_plan *p, pml_prune *prune, 
         group *to;
         p->memory->part(p->pins, i, &part);
         PML_RETURN_IF(pml_prune__partition(&matches, prune, part.partition, err));
+        if (matches)
+            PML_RETURN_IF(pml_prune__bucket(&matches, prune, part.bucket, part.total_buckets, err));
         if (!matches)
             continue;
         if (group_of(&to, g, key, p, part.partition, part.bucket, part.total_buckets) != PML_OK)
@@ -227,7 +229,7 @@ int pml_plan__make_splits(pml_plan *p, const pml_manifest_entries *live, pml_err
     int rc;
     pml_map__init(&g.by_key, p->env);
     pml_buf__init(&key, p->env, SIZE_MAX / 2);
-    PML_TRY(pml_prune__init(&prune, p->env, p->schema, p->predicate, err));
+    PML_TRY(pml_prune__init(&prune, p->env, p->schema, &p->table->options, p->predicate, err));
     if (group_files(&g, &key, p, live) != PML_OK) {
         rc = pml_error__no_memory(err);
         goto out;

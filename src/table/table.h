@@ -56,7 +56,7 @@ int pml_table__load_manifest(pml_manifest_entries *out, pml_arena *arena, pml_ta
 int pml_table__load_index_manifest(pml_index_entries *out, pml_arena *arena, pml_table *t, const char *name, pml_error *err);
 
 /* Live data files of a snapshot: base ++ delta, deletes cancelled by identity, in manifest order. keep_manifest and keep may be
-   NULL; keep must not tell ADD from DELETE entries of one file. */
+   NULL; they must not drop the DELETE of a file whose ADD they keep. */
 typedef struct pml_live_files_request {
     bool (*keep_manifest)(void *arg, const pml_manifest_meta *m);
     pml_manifest_keep_fn keep;

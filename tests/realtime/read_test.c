@@ -184,11 +184,14 @@ static void batches_from_memory_keep_the_wanted_size(void **state)
     pml_plan *p = rt_kit_plan(&k);
     pml_read_options o = PML_READ_OPTIONS_INIT;
     o.batch_rows = 64;
-    assert_int_equal(rows_of(p, &o, &largest), 1020);
-    assert_true(largest <= 64);
+    for (o.threads = 0; o.threads < 4; o.threads++) { /* several threads read files and memory of a split beside each other */
+        assert_int_equal(rows_of(p, &o, &largest), 1020);
+        assert_true(largest <= 64);
+    }
     int64_t sum = 0;
     for (size_t i = 0; i < pml_plan_split_count(p); i++) { /* splits may be read one by one, too */
         o.split = (int64_t)i;
+        o.threads = 2 * (uint32_t)(i % 2);
         sum += rows_of(p, &o, &largest);
     }
     assert_int_equal(sum, 1020);

@@ -92,6 +92,7 @@ public:
 
     const std::string &name() const { return name_; }
     void forget_error() { error_.code = PML_OK; }
+    bool has_error() const { return error_.code != PML_OK; }
     /* Our own callback's error if there was one, else what Arrow says. */
     int fail(pml_error *err, const arrow::Status &status) const;
     int fail_exception(pml_error *err) const noexcept;
@@ -171,6 +172,10 @@ int64_t parquet_row_group_rows(const pml_bridge_reader *reader, int32_t group);
 int parquet_stat(pml_bridge_stat *out, pml_bridge_reader *reader, int32_t group, int32_t column, pml_error *err);
 int parquet_stream(struct ArrowArrayStream *out, pml_bridge_reader *reader, const int32_t *groups, size_t n_groups,
                    const int32_t *columns, size_t n_columns, pml_error *err);
+int parquet_pages(const pml_bridge_page **out, size_t *n, pml_bridge_reader *reader, int32_t group, int32_t column,
+                  int32_t with_statistics, pml_error *err);
+int parquet_stream_rows(struct ArrowArrayStream *out, pml_bridge_reader *reader, const pml_bridge_rows *ranges, size_t n_ranges,
+                        const int32_t *columns, size_t n_columns, pml_error *err);
 int parquet_create(pml_bridge_writer **out, const pml_bridge_output *output, const pml_bridge_memory *memory,
                    const struct ArrowSchema *schema, const pml_bridge_write_options *options, pml_error *err);
 int parquet_write(pml_bridge_writer *writer, struct ArrowArray *array, pml_error *err);

@@ -80,6 +80,18 @@ typedef struct pml_bridge_stat {
     size_t min_len, max_len;
 } pml_bridge_stat;
 
+/* One page of a leaf column, by the page index of the file: rows [first_row, first_row + rows) of its row group. */
+typedef struct pml_bridge_page {
+    int64_t first_row, rows;
+    pml_bridge_stat stat; /* null_count counts this page's rows */
+} pml_bridge_page;
+
+/* Rows [first, end) of a row group. */
+typedef struct pml_bridge_rows {
+    int32_t group, reserved;
+    int64_t first, end;
+} pml_bridge_rows;
+
 typedef struct pml_bridge_write_options {
     const char *compression; /* none snappy gzip lz4 lz4_raw zstd brotli */
     int32_t compression_level; /* INT32_MIN: the codec's default */
@@ -123,6 +135,15 @@ typedef struct pml_bridge {
        themselves. A value that Arrow's type cannot hold (INT96 outside of 64-bit nanoseconds) is an error, never wrong. */
     int (*parquet_stream)(struct ArrowArrayStream *out, pml_bridge_reader *reader, const int32_t *groups, size_t n_groups,
                           const int32_t *columns, size_t n_columns, pml_error *err);
+
+    /* Pages of top-level column `column` in a row group. *n = 0: unknown, since the column is nested or the file has no page index
+       for it, or one that contradicts the footer. Statistics only when asked for. Borrowed from the reader. */
+    int (*parquet_pages)(const pml_bridge_page **out, size_t *n, pml_bridge_reader *reader, int32_t group, int32_t column,
+                         int32_t with_statistics, pml_error *err);
+    /* As parquet_stream for the rows of the ranges only, which ascend (by row group, then row), are not empty and do not overlap. No
+       batch crosses a range. Pages without a wanted row are not read where the file has a page index. */
+    int (*parquet_stream_rows)(struct ArrowArrayStream *out, pml_bridge_reader *reader, const pml_bridge_rows *ranges,
+                               size_t n_ranges, const int32_t *columns, size_t n_columns, pml_error *err);
 
     /* Parquet, writing. schema is borrowed; field ids from its PARQUET:field_id metadata. Physical types as Java writes them
        (docs: DECIMAL p <= 18 as INT32/INT64, TIMESTAMP p > 6 as INT96, TIME as TIME_MILLIS utc, no ARROW:schema key). */

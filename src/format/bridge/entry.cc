@@ -24,6 +24,8 @@ pml_bridge table_make()
     t.parquet_row_group_rows = parquet_row_group_rows;
     t.parquet_stat = parquet_stat;
     t.parquet_stream = parquet_stream;
+    t.parquet_pages = parquet_pages;
+    t.parquet_stream_rows = parquet_stream_rows;
     t.parquet_create = parquet_create;
     t.parquet_write = parquet_write;
     t.parquet_size = parquet_size;

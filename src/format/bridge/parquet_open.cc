@@ -66,6 +66,8 @@ static arrow::Status file_open(Reader *r, const parquet::ArrowReaderProperties &
     ARROW_RETURN_NOT_OK(builder.Open(r->input, properties, metadata));
     builder.memory_pool(r->pool.get());
     builder.properties(arrow_properties);
+    r->properties = properties;
+    r->arrow_properties = arrow_properties;
     ARROW_ASSIGN_OR_RAISE(r->file, builder.Build());
     r->metadata = r->file->parquet_reader()->metadata();
     return arrow::Status::OK();
@@ -229,6 +231,13 @@ static void stat_fill(pml_bridge_stat *out, const parquet::Statistics &statistic
     }
 }
 
+/* Unsigned and unknown orders: the bounds would be wrong for a reader that compares signed values. */
+bool stat_is_ordered(const parquet::ColumnDescriptor &column)
+{
+    return column.physical_type() == parquet::Type::BYTE_ARRAY || column.physical_type() == parquet::Type::FIXED_LEN_BYTE_ARRAY ||
+           column.sort_order() == parquet::SortOrder::SIGNED || column.physical_type() == parquet::Type::BOOLEAN;
+}
+
 static arrow::Status stat_get(pml_bridge_stat *out, Reader *r, int32_t group, int32_t column)
 {
     const auto &field = r->file->manifest().schema_fields[static_cast<size_t>(column)];
@@ -244,11 +253,7 @@ static arrow::Status stat_get(pml_bridge_stat *out, Reader *r, int32_t group, in
         return arrow::Status::OK();
     if (statistics->HasNullCount())
         out->null_count = statistics->null_count();
-    /* Unsigned and unknown orders: the bounds would be wrong for a reader that compares signed values. */
-    bool ordered = descr->physical_type() == parquet::Type::BYTE_ARRAY ||
-                   descr->physical_type() == parquet::Type::FIXED_LEN_BYTE_ARRAY ||
-                   descr->sort_order() == parquet::SortOrder::SIGNED || descr->physical_type() == parquet::Type::BOOLEAN;
-    if (statistics->HasMinMax() && ordered)
+    if (statistics->HasMinMax() && stat_is_ordered(*descr))
         stat_fill(out, *statistics, *descr);
     return arrow::Status::OK();
 }

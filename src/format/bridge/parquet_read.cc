@@ -32,10 +32,10 @@ bool int96_fits(const parquet::Int96 &value)
  * Arrow turns INT96 into nanoseconds with wrapping arithmetic and says nothing, so these columns are decoded a second time and
  * looked at in their raw form. Only files with such columns pay, and only when the columns are asked for.
  */
-arrow::Status int96_check(Reader *reader, int group, int leaf)
+arrow::Status int96_check(parquet::ParquetFileReader *file, int group, int leaf)
 {
     constexpr int64_t step = 4096;
-    auto column = reader->file->parquet_reader()->RowGroup(group)->Column(leaf);
+    auto column = file->RowGroup(group)->Column(leaf);
     auto *typed = static_cast<parquet::Int96Reader *>(column.get());
     std::vector<parquet::Int96> values(step);
     std::vector<int16_t> definition(step), repetition(step);
@@ -53,6 +53,52 @@ arrow::Status int96_check(Reader *reader, int group, int leaf)
     return arrow::Status::OK();
 }
 
+arrow::Status status_explained(const Reader &reader, arrow::Status status)
+{
+    if (!status.IsNotImplemented() || status.message().find("chunked array") == std::string::npos)
+        return status;
+    return arrow::Status::CapacityError("a nested column has more than 2 GiB of text in a batch of ", reader.options.batch_rows,
+                                        " rows: read fewer rows at a time");
+}
+
+static arrow::Status validate(const Reader &reader, const arrow::RecordBatch &batch)
+{
+    if (reader.options.validate == PML_BRIDGE_VALIDATE_FULL)
+        return batch.ValidateFull();
+    return reader.options.validate == PML_BRIDGE_VALIDATE_BASIC ? batch.Validate() : arrow::Status::OK();
+}
+
+arrow::Result<std::shared_ptr<arrow::RecordBatch>> batch_finished(const Reader &reader, const arrow::RecordBatch &batch,
+                                                                  const std::shared_ptr<arrow::Schema> &canonical)
+{
+    if (batch.num_columns() != canonical->num_fields())
+        return arrow::Status::Invalid("a batch has ", batch.num_columns(), " columns");
+    ARROW_RETURN_NOT_OK(validate(reader, batch));
+    arrow::ArrayVector columns = batch.columns();
+    for (size_t i = 0; i < columns.size(); i++) {
+        const auto &field = canonical->field(static_cast<int>(i));
+        if (columns[i]->length() != batch.num_rows())
+            return arrow::Status::Invalid("column ", field->name(), " has ", columns[i]->length(), " rows in a batch of ",
+                                          batch.num_rows());
+        if (!type_same_layout(*columns[i]->type(), *field->type())) {
+            /* A cast believes indices and offsets, and an ARROW:schema key of the footer decides what is cast. */
+            ARROW_RETURN_NOT_OK(columns[i]->ValidateFull());
+            ARROW_ASSIGN_OR_RAISE(columns[i], array_cast(columns[i], field->type(), reader.pool.get()));
+        }
+    }
+    return arrow::RecordBatch::Make(canonical, batch.num_rows(), std::move(columns));
+}
+
+int columns_check(const Reader &r, const int32_t *columns, size_t n_columns, pml_error *err)
+{
+    std::set<int32_t> seen;
+    for (size_t i = 0; i < n_columns; i++)
+        if (columns[i] < 0 || columns[i] >= r.canonical->num_fields() || !seen.insert(columns[i]).second)
+            return error_set(err, PML_E_INVAL, r.input->name(), "column %d of %.300s does not exist or was asked for twice",
+                             columns[i], r.input->name().c_str());
+    return PML_OK;
+}
+
 namespace {
 
 class ParquetSource final : public Source {
@@ -67,8 +113,6 @@ public:
 private:
     arrow::Status int96_check_until(int64_t row);
     arrow::Result<std::shared_ptr<arrow::RecordBatch>> next_native();
-    arrow::Status status_explained(arrow::Status status) const;
-    arrow::Status validate(const arrow::RecordBatch &batch) const;
 
     std::shared_ptr<Reader> shared_;
     std::unique_ptr<arrow::RecordBatchReader> batches_;
@@ -110,26 +154,10 @@ arrow::Status ParquetSource::int96_check_until(int64_t row)
     while (!int96_.empty() && checked_ < groups_.size() && checked_rows_ < row) {
         int group = groups_[checked_++];
         for (int leaf : int96_)
-            ARROW_RETURN_NOT_OK(int96_check(shared_.get(), group, leaf));
+            ARROW_RETURN_NOT_OK(int96_check(shared_->file->parquet_reader(), group, leaf));
         checked_rows_ += shared_->metadata->RowGroup(group)->num_rows();
     }
     return arrow::Status::OK();
-}
-
-arrow::Status ParquetSource::validate(const arrow::RecordBatch &batch) const
-{
-    if (shared_->options.validate == PML_BRIDGE_VALIDATE_FULL)
-        return batch.ValidateFull();
-    return shared_->options.validate == PML_BRIDGE_VALIDATE_BASIC ? batch.Validate() : arrow::Status::OK();
-}
-
-/* Flat text beyond 2 GiB comes in smaller batches; below a list or struct Arrow gives up with words that help nobody. */
-arrow::Status ParquetSource::status_explained(arrow::Status status) const
-{
-    if (!status.IsNotImplemented() || status.message().find("chunked array") == std::string::npos)
-        return status;
-    return arrow::Status::CapacityError("a nested column has more than 2 GiB of text in a batch of ",
-                                        shared_->options.batch_rows, " rows: read fewer rows at a time");
 }
 
 arrow::Result<std::shared_ptr<arrow::RecordBatch>> ParquetSource::next_native()
@@ -145,7 +173,7 @@ arrow::Result<std::shared_ptr<arrow::RecordBatch>> ParquetSource::next_native()
     }
     shared_->input->forget_error(); /* that of another stream, if any */
     ARROW_RETURN_NOT_OK(int96_check_until(rows_ + want));
-    ARROW_RETURN_NOT_OK(status_explained(batches_->ReadNext(&batch)));
+    ARROW_RETURN_NOT_OK(status_explained(*shared_, batches_->ReadNext(&batch)));
     if (batch == nullptr && left > 0)
         return arrow::Status::Invalid("the columns end after ", rows_, " of ", rows_all_, " rows");
     if (batch != nullptr && batch->num_rows() > left)
@@ -160,37 +188,17 @@ arrow::Result<std::shared_ptr<arrow::RecordBatch>> ParquetSource::next()
     if (batch == nullptr)
         return batch;
     rows_ += batch->num_rows();
-    if (batch->num_columns() != native_->num_fields())
-        return arrow::Status::Invalid("a batch has ", batch->num_columns(), " columns");
-    ARROW_RETURN_NOT_OK(validate(*batch));
-    arrow::ArrayVector columns = batch->columns();
-    for (size_t i = 0; i < columns.size(); i++) {
-        const auto &to = canonical_->field(static_cast<int>(i))->type();
-        if (columns[i]->length() != batch->num_rows())
-            return arrow::Status::Invalid("column ", canonical_->field(static_cast<int>(i))->name(), " has ",
-                                          columns[i]->length(), " rows in a batch of ", batch->num_rows());
-        if (!type_same_layout(*columns[i]->type(), *to)) {
-            /* A cast believes indices and offsets, and an ARROW:schema key of the footer decides what is cast. */
-            ARROW_RETURN_NOT_OK(columns[i]->ValidateFull());
-            ARROW_ASSIGN_OR_RAISE(columns[i], array_cast(columns[i], to, shared_->pool.get()));
-        }
-    }
-    return arrow::RecordBatch::Make(canonical_, batch->num_rows(), std::move(columns));
+    return batch_finished(*shared_, *batch, canonical_);
 }
 
 int stream_arguments_check(const Reader &r, const int32_t *groups, size_t n_groups, const int32_t *columns, size_t n_columns,
                            pml_error *err)
 {
-    std::set<int32_t> seen;
     for (size_t i = 0; i < n_groups; i++)
         if (groups[i] < 0 || groups[i] >= r.metadata->num_row_groups())
             return error_set(err, PML_E_INVAL, r.input->name(), "no row group %d in %.300s", groups[i],
                              r.input->name().c_str());
-    for (size_t i = 0; i < n_columns; i++)
-        if (columns[i] < 0 || columns[i] >= r.canonical->num_fields() || !seen.insert(columns[i]).second)
-            return error_set(err, PML_E_INVAL, r.input->name(), "column %d of %.300s does not exist or was asked for twice",
-                             columns[i], r.input->name().c_str());
-    return PML_OK;
+    return columns_check(r, columns, n_columns, err);
 }
 
 } // namespace

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A Parquet file of which only some pages are seen. Arrow's reader has no notion of it, so the pages are taken out below it: it asks
+ * for the pages of a column chunk, and gets the dictionary and the picked ones as if nothing else were there. All columns of a read
+ * then have different rows; parquet_rows.cc knows which, and puts them in step.
+ */
+#include <arrow/buffer.h>
+#include <arrow/io/buffered.h>
+#include <arrow/io/memory.h>
+#include <parquet/column_reader.h>
+
+#include "format/bridge/reader.h"
+
+namespace pml_bridge_ns {
+
+namespace {
+
+constexpr int64_t whole_bytes_max = INT64_C(2) << 20, window_bytes = INT64_C(256) << 10;
+
+struct Run {
+    int64_t offset, bytes;
+};
+
+/* The runs of a file one after the other. */
+class RunStream final : public arrow::io::InputStream {
+public:
+    RunStream(std::shared_ptr<Input> input, std::vector<Run> runs, arrow::MemoryPool *pool)
+        : input_(std::move(input)), runs_(std::move(runs)), pool_(pool)
+    {
+        set_mode(arrow::io::FileMode::READ);
+    }
+    arrow::Status Close() override { return arrow::Status::OK(); }
+    bool closed() const override { return false; }
+    arrow::Result<int64_t> Tell() const override { return position_; }
+    arrow::Result<int64_t> Read(int64_t n, void *out) override
+    {
+        int64_t got = 0;
+        while (got < n && next_ < runs_.size()) {
+            Run &run = runs_[next_];
+            int64_t part = std::min(n - got, run.bytes);
+            ARROW_ASSIGN_OR_RAISE(int64_t read, input_->ReadAt(run.offset, part, static_cast<uint8_t *>(out) + got));
+            if (read != part)
+                return arrow::Status::Invalid("the file ends within a page at ", run.offset);
+            run.offset += part;
+            run.bytes -= part;
+            got += part;
+            next_ += run.bytes == 0 ? 1 : 0;
+        }
+        position_ += got;
+        return got;
+    }
+    arrow::Result<std::shared_ptr<arrow::Buffer>> Read(int64_t n) override
+    {
+        ARROW_ASSIGN_OR_RAISE(auto buffer, arrow::AllocateResizableBuffer(n, pool_));
+        ARROW_ASSIGN_OR_RAISE(int64_t got, Read(n, buffer->mutable_data()));
+        ARROW_RETURN_NOT_OK(buffer->Resize(got, false));
+        return std::shared_ptr<arrow::Buffer>(std::move(buffer));
+    }
+
+private:
+    std::shared_ptr<Input> input_;
+    std::vector<Run> runs_;
+    arrow::MemoryPool *pool_;
+    size_t next_ = 0;
+    int64_t position_ = 0;
+};
+
+std::shared_ptr<arrow::io::InputStream> runs_open(const Reader &r, std::vector<Run> runs)
+{
+    int64_t bytes = 0;
+    for (const Run &run : runs)
+        bytes += run.bytes;
+    auto stream = std::make_shared<RunStream>(r.input, std::move(runs), r.pool.get());
+    if (bytes > whole_bytes_max) {
+        PARQUET_ASSIGN_OR_THROW(auto window, arrow::io::BufferedInputStream::Create(window_bytes, r.pool.get(), std::move(stream)));
+        return window;
+    }
+    PARQUET_ASSIGN_OR_THROW(auto whole, stream->Read(bytes));
+    return std::make_shared<arrow::io::BufferReader>(std::move(whole));
+}
+
+/* What lies before the first page (a dictionary), then the picked pages; neighbours in one run. */
+std::vector<Run> runs_of(const Pages &pages, const Pick &pick, int64_t chunk_first)
+{
+    std::vector<Run> runs;
+    if (pages.at[0].offset > chunk_first)
+        runs.push_back({chunk_first, pages.at[0].offset - chunk_first});
+    for (size_t page : pick.pages) {
+        const auto &at = pages.at[page];
+        if (!runs.empty() && runs.back().offset + runs.back().bytes == at.offset)
+            runs.back().bytes += at.compressed_page_size;
+        else
+            runs.push_back({at.offset, at.compressed_page_size});
+    }
+    return runs;
+}
+
+class PickedGroup final : public parquet::RowGroupReader::Contents {
+public:
+    PickedGroup(std::shared_ptr<Reader> reader, std::shared_ptr<const Picks> picks, std::shared_ptr<parquet::RowGroupReader> whole,
+                int group)
+        : reader_(std::move(reader)), picks_(std::move(picks)), whole_(std::move(whole)), group_(group)
+    {
+    }
+    const parquet::RowGroupMetaData *metadata() const override { return whole_->metadata(); }
+    const parquet::ReaderProperties *properties() const override { return &reader_->properties; }
+    std::unique_ptr<parquet::PageReader> GetColumnPageReader(int leaf) override
+    {
+        auto found = picks_->find({group_, leaf});
+        if (found != picks_->end() && found->second.pages.empty() && !found->second.rows.empty())
+            return whole_->GetColumnPageReader(leaf);
+        return found == picks_->end() ? pages_open(leaf, {}) : pages_picked(leaf, found->second);
+    }
+
+private:
+    std::unique_ptr<parquet::PageReader> pages_open(int leaf, std::vector<Run> runs)
+    {
+        auto chunk = metadata()->ColumnChunk(leaf);
+        bool always_compressed = reader_->metadata->writer_version().VersionLt(
+            parquet::ApplicationVersion::PARQUET_CPP_10353_FIXED_VERSION());
+        return parquet::PageReader::Open(runs_open(*reader_, std::move(runs)), chunk->num_values(), chunk->compression(),
+                                         reader_->properties, *reader_->metadata->schema()->Column(leaf), always_compressed);
+    }
+    std::unique_ptr<parquet::PageReader> pages_picked(int leaf, const Pick &pick)
+    {
+        int64_t first, end;
+        const Pages &pages = pages_get(reader_.get(), group_, leaf, false);
+        if (!chunk_place(*metadata()->ColumnChunk(leaf), reader_->input->GetSize().ValueOr(0), &first, &end))
+            throw parquet::ParquetException("a column chunk lies outside of the file");
+        auto opened = pages_open(leaf, runs_of(pages, pick, first));
+        if (reader_->metadata->schema()->Column(leaf)->max_repetition_level() == 0)
+            opened->set_data_page_filter(RowsCheck{&pages, &pick, 0});
+        return opened;
+    }
+    /* Columns are put in step by what the index says of their pages: a page with other rows would shift all that follow. */
+    struct RowsCheck {
+        const Pages *pages;
+        const Pick *pick;
+        size_t next;
+        bool operator()(const parquet::DataPageStats &page)
+        {
+            if (next >= pick->pages.size() || pages->pages[pick->pages[next]].rows != page.num_values)
+                throw parquet::ParquetException("a page has ", page.num_values, " rows, the page index says otherwise");
+            next++;
+            return false;
+        }
+    };
+
+    std::shared_ptr<Reader> reader_;
+    std::shared_ptr<const Picks> picks_;
+    std::shared_ptr<parquet::RowGroupReader> whole_;
+    int group_;
+};
+
+class PickedFile final : public parquet::ParquetFileReader::Contents {
+public:
+    PickedFile(std::shared_ptr<Reader> reader, std::shared_ptr<const Picks> picks)
+        : reader_(std::move(reader)), picks_(std::move(picks)),
+          whole_(parquet::ParquetFileReader::Contents::Open(reader_->input, reader_->properties, reader_->metadata))
+    {
+    }
+    void Close() override { whole_->Close(); }
+    std::shared_ptr<parquet::RowGroupReader> GetRowGroup(int group) override
+    {
+        return std::make_shared<parquet::RowGroupReader>(
+            std::make_unique<PickedGroup>(reader_, picks_, whole_->GetRowGroup(group), group));
+    }
+    std::shared_ptr<parquet::FileMetaData> metadata() const override { return reader_->metadata; }
+    std::shared_ptr<parquet::PageIndexReader> GetPageIndexReader() override { return whole_->GetPageIndexReader(); }
+    parquet::BloomFilterReader &GetBloomFilterReader() override { return whole_->GetBloomFilterReader(); }
+
+private:
+    std::shared_ptr<Reader> reader_;
+    std::shared_ptr<const Picks> picks_;
+    std::unique_ptr<parquet::ParquetFileReader::Contents> whole_;
+};
+
+} // namespace
+
+std::unique_ptr<parquet::ParquetFileReader> picked_reader(std::shared_ptr<Reader> reader, std::shared_ptr<const Picks> picks)
+{
+    auto file = std::make_unique<parquet::ParquetFileReader>();
+    file->Open(std::make_unique<PickedFile>(std::move(reader), std::move(picks)));
+    return file;
+}
+
+} // namespace pml_bridge_ns

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A plan read by several threads, in the order of one.
+ *
+ *   1. The plan is walked as pieces: a file or, of a large one, a part of it; then the memory of its split.
+ *   2. Each thread takes the next piece, reads it whole and puts its batches into the piece's queue.
+ *   3. The caller takes the batches of the first piece until it ends, then those of the second one, and so on.
+ *
+ * Memory is bounded twice: at most WINDOW_PER_THREAD pieces per thread are begun and not yet given out, and a piece stops when its
+ * queue is full. A piece that is full waits for the caller; since pieces are begun in order, the first one is always in hands that go
+ * on, so nothing waits for ever. Pieces are small enough to fit into their queues where the file has a page index; without one a large
+ * row group is one piece, and threads then wait more than they read.
+ *
+ * An error comes out after the batches before it, as with one thread; what was read ahead is dropped. All state is guarded by mu.
+ */
+#include <string.h>
+
+#include "columnar/batch.h"
+#include "table/scan.h"
+#include "util/thread.h"
+
+enum {
+    WINDOW_PER_THREAD = 2,
+    QUEUE_BATCHES_MAX = 256,
+    BURST = 16, /* the caller is woken for so many batches: a wake-up costs as much as reading a hundred rows */
+    PARTS_MAX = 1024
+};
+#define QUEUE_BYTES_MAX ((uint64_t)16 << 20)
+#define PART_BYTES      ((int64_t)4 << 20) /* of a file, all of its columns: some 150,000 rows */
+
+typedef struct piece_queue {
+    pml_split_piece piece;
+    struct ArrowArray batches[QUEUE_BATCHES_MAX]; /* a ring */
+    size_t first, n;
+    uint64_t bytes;
+    bool ended;
+    int rc; /* why it ended */
+    pml_error err;
+} piece_queue;
+
+typedef struct parallel_reader {
+    pml_env *env;
+    pml_plan *plan;
+    pml_read_options options;
+    pml_split_piece next; /* not begun yet */
+    size_t end;           /* splits */
+    int64_t left;         /* rows still wanted; -1: all */
+    pml_mutex mu;
+    pml_cond room, news;
+    size_t window;
+    piece_queue *queues; /* ring: begun pieces [given, begun) */
+    uint64_t given, begun;
+    bool stop, exhausted, in_burst;
+    uint32_t n_threads;
+    pml_thread threads[PML_READ_THREADS_MAX];
+} parallel_reader;
+
+/* ---- pieces ---- */
+
+/* How many parts the file `file` of the split is read in: by the bytes that the wanted columns have of it. */
+static int32_t parts_of(const parallel_reader *r, const pml_split *s, size_t file)
+{
+    const pml_plan *p = r->plan;
+    size_t all = p->schema->n_fields == 0 ? 1 : p->schema->n_fields;
+    size_t wanted = p->n_columns + (p->predicate != NULL);
+    int64_t bytes = file < s->n_files ? s->files[file].size_bytes : 0;
+    int64_t parts = (int64_t)((double)bytes * (double)(wanted > all ? all : wanted) / (double)all / (double)PART_BYTES);
+    return parts < 1 ? 1 : parts > PARTS_MAX ? PARTS_MAX : (int32_t)parts;
+}
+
+static size_t split_end(const pml_split *s)
+{
+    return s->n_files + (s->memory_part >= 0);
+}
+
+/* False: there is no more. */
+static bool piece_next_locked(parallel_reader *r, pml_split_piece *out)
+{
+    pml_split_piece *p = &r->next;
+    while (p->split < r->end && p->first >= split_end(&r->plan->splits[p->split]))
+        *p = (pml_split_piece){.split = p->split + 1};
+    if (p->split >= r->end)
+        return false;
+    if (p->part == 0)
+        p->parts = parts_of(r, &r->plan->splits[p->split], p->first);
+    p->end = p->first + 1;
+    *out = *p;
+    if (++p->part == p->parts) {
+        p->first++;
+        p->part = 0;
+    }
+    return true;
+}
+
+/* ---- threads ---- */
+
+static bool is_full(const piece_queue *q)
+{
+    return q->n == QUEUE_BATCHES_MAX || q->bytes >= QUEUE_BYTES_MAX;
+}
+
+/* Moves the batch in. False: the reader was stopped, the batch is released. */
+static bool batch_put(parallel_reader *r, piece_queue *q, struct ArrowArray *batch)
+{
+    uint64_t bytes = pml_batch__bytes(batch, r->plan->out_fields, r->plan->n_columns);
+    pml_mutex__lock(&r->mu);
+    while (!r->stop && is_full(q))
+        pml_cond__wait(&r->room, &r->mu);
+    bool go_on = !r->stop;
+    if (go_on) {
+        q->batches[(q->first + q->n++) % QUEUE_BATCHES_MAX] = *batch;
+        q->bytes += bytes;
+        if (q->n == BURST || is_full(q))
+            pml_cond__signal(&r->news);
+    }
+    pml_mutex__unlock(&r->mu);
+    if (!go_on)
+        batch->release(batch);
+    return go_on;
+}
+
+static int piece_read(parallel_reader *r, piece_queue *q, pml_error *err)
+{
+    struct ArrowArrayStream stream = {0};
+    int rc = pml_split__open_piece(&stream, r->plan, &q->piece, &r->options, err);
+    while (rc == PML_OK) {
+        struct ArrowArray batch;
+        if (stream.get_next(&stream, &batch) != 0)
+            rc = pml_stream_error(&stream, err);
+        else if (batch.release == NULL || !batch_put(r, q, &batch))
+            break;
+    }
+    if (stream.release != NULL)
+        stream.release(&stream);
+    return rc;
+}
+
+static void *thread_run(void *arg)
+{
+    parallel_reader *r = arg;
+    pml_split_piece piece;
+    pml_mutex__lock(&r->mu);
+    while (!r->stop && !r->exhausted) {
+        if (r->begun - r->given == r->window) {
+            pml_cond__wait(&r->room, &r->mu);
+            continue;
+        }
+        if (!piece_next_locked(r, &piece)) {
+            r->exhausted = true;
+            pml_cond__signal(&r->news);
+            pml_cond__broadcast(&r->room); /* the others end, too */
+            break;
+        }
+        piece_queue *q = &r->queues[r->begun++ % r->window];
+        q->piece = piece;
+        q->ended = false;
+        pml_mutex__unlock(&r->mu);
+        pml_error err = PML_ERROR_INIT;
+        int rc = piece_read(r, q, &err);
+        pml_mutex__lock(&r->mu);
+        q->rc = rc;
+        q->err = err;
+        q->ended = true;
+        pml_cond__signal(&r->news);
+    }
+    pml_mutex__unlock(&r->mu);
+    return NULL;
+}
+
+/* ---- the caller ---- */
+
+static void batch_take_locked(parallel_reader *r, piece_queue *q, struct ArrowArray *out)
+{
+    bool was_full = is_full(q);
+    *out = q->batches[q->first];
+    q->first = (q->first + 1) % QUEUE_BATCHES_MAX;
+    q->n--;
+    uint64_t bytes = pml_batch__bytes(out, r->plan->out_fields, r->plan->n_columns);
+    q->bytes -= bytes < q->bytes ? bytes : q->bytes;
+    if (q->n == 0)
+        q->bytes = 0;
+    if (was_full && !is_full(q))
+        pml_cond__broadcast(&r->room);
+}
+
+/* out->release stays NULL at the end. */
+static int next_locked(parallel_reader *r, struct ArrowArray *out, pml_error *err)
+{
+    for (;;) {
+        piece_queue *q = r->given == r->begun ? NULL : &r->queues[r->given % r->window];
+        if (q == NULL && r->exhausted)
+            return PML_OK;
+        if (q != NULL && q->n > 0 && (r->in_burst || q->ended || q->n >= BURST || is_full(q))) {
+            r->in_burst = q->n > 1;
+            batch_take_locked(r, q, out);
+            return PML_OK;
+        }
+        if (q == NULL || !q->ended) {
+            pml_cond__wait(&r->news, &r->mu);
+            continue;
+        }
+        if (q->rc != PML_OK) {
+            if (err != NULL)
+                *err = q->err;
+            return q->rc;
+        }
+        r->given++;
+        pml_cond__broadcast(&r->room);
+    }
+}
+
+static int reader_next(void *owner, struct ArrowArray *out, pml_error *err)
+{
+    parallel_reader *r = owner;
+    if (r->left == 0)
+        return PML_OK;
+    pml_mutex__lock(&r->mu);
+    int rc = next_locked(r, out, err);
+    pml_mutex__unlock(&r->mu);
+    if (rc == PML_OK && out->release != NULL && r->left > 0)
+        pml_read__cut(out, &r->left);
+    return rc;
+}
+
+static void reader_drop(void *owner)
+{
+    parallel_reader *r = owner;
+    pml_env *env = r->env;
+    pml_mutex__lock(&r->mu);
+    r->stop = true;
+    pml_cond__broadcast(&r->room);
+    pml_mutex__unlock(&r->mu);
+    for (uint32_t i = 0; i < r->n_threads; i++)
+        pml_thread__join(&r->threads[i]);
+    for (size_t i = 0; r->queues != NULL && i < r->window; i++)
+        for (piece_queue *q = &r->queues[i]; q->n > 0; q->n--)
+            pml_array__release(&q->batches[(q->first + q->n - 1) % QUEUE_BATCHES_MAX]);
+    pml_cond__destroy(&r->room);
+    pml_cond__destroy(&r->news);
+    pml_mutex__destroy(&r->mu);
+    pml_env__free(env, r->queues);
+    pml_plan_free(r->plan);
+    pml_env__free(env, r);
+    pml_env_release(env);
+}
+
+int pml_read__open_parallel(struct ArrowArrayStream *out, pml_plan *plan, const pml_read_options *o, pml_error *err)
+{
+    struct ArrowSchema schema = {0};
+    int rc;
+    memset(out, 0, sizeof *out);
+    parallel_reader *r = pml_env__calloc(plan->env, 1, sizeof *r);
+    if (r == NULL)
+        return pml_error__no_memory(err);
+    pml_env_acquire(plan->env);
+    r->env = plan->env;
+    pml_plan__acquire(plan);
+    r->plan = plan;
+    r->options = *o;
+    r->next.split = o->split < 0 ? 0 : (size_t)o->split;
+    r->end = o->split < 0 ? plan->n_splits : (size_t)o->split + 1;
+    r->left = plan->limit;
+    pml_mutex__init(&r->mu, "read", 0);
+    pml_cond__init(&r->room);
+    pml_cond__init(&r->news);
+    r->window = (size_t)o->threads * WINDOW_PER_THREAD;
+    r->queues = pml_env__calloc(r->env, r->window, sizeof *r->queues);
+    if (r->queues == NULL) {
+        rc = pml_error__no_memory(err);
+        goto out;
+    }
+    PML_TRY(pml_type__export(&schema, plan->env, plan->out_fields, plan->n_columns, err));
+    /* Fewer threads than asked for read as well, only slower. */
+    while (r->n_threads < o->threads && pml_thread__start(&r->threads[r->n_threads], thread_run, r) == 0)
+        r->n_threads++;
+    if (r->n_threads == 0) {
+        rc = pml_error__set(err, PML_E_LIMIT, "no thread could be started to read %s: read with threads = 1", plan->table->path);
+        goto out;
+    }
+    PML_TRY(pml_stream__new(out, plan->env, &schema, reader_next, reader_drop, r, err));
+    r = NULL;
+out:
+    pml_schema__release(&schema);
+    if (r != NULL)
+        reader_drop(r);
+    return rc;
+}
