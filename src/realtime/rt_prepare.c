@@ -235,8 +235,11 @@ void pml_rt_prepared_free(pml_rt_prepared *p)
 {
     if (p == NULL)
         return;
+    pml_env *env = p->env;
+    pml_env_acquire(env); /* the last entry may let go of the context, and that of the environment */
     for (size_t i = 0; i < p->n; i++)
         pml_rt_entry__release(p->entries[i]);
-    pml_env__free(p->env, p->entries);
-    pml_env__free(p->env, p);
+    pml_env__free(env, p->entries);
+    pml_env__free(env, p);
+    pml_env_release(env);
 }

@@ -26,14 +26,15 @@ void pml_plan_free(pml_plan *p)
     if (p == NULL || atomic_fetch_sub_explicit(&p->refs, 1, memory_order_acq_rel) != 1)
         return;
     pml_env *env = p->env;
+    pml_table *t = p->table;
     if (p->pins != NULL)
         p->memory->release(p->pins);
     for (size_t i = 0; i < p->n_splits; i++)
         for (size_t j = 0; j < p->splits[i].n_files; j++)
             pml_env__free(env, (char *)p->splits[i].paths[j]);
     pml_arena__clear(&p->arena);
-    pml_table_release(p->table);
     pml_env__free(env, p);
+    pml_table_release(t); /* with it the environment may go */
 }
 
 /* ---- 1. snapshot and views ---- */

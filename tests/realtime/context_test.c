@@ -400,6 +400,51 @@ static void lost_progress_is_refused_by_name(void **state)
     rt_kit_close(&k);
 }
 
+/* A table, context and writer of an environment that nobody else holds. */
+static void open_alone(rt_kit *alone, const rt_kit *k)
+{
+    pml_error err = PML_ERROR_INIT;
+    pml_env *env;
+    *alone = *k;
+    must_ok(pml_env_new(&env, NULL, &err), &err);
+    must_ok(pml_table_open(&alone->table, env, k->path, NULL, &err), &err);
+    must_ok(pml_rt_context_open(&alone->ctx, env, NULL, &err), &err);
+    pml_env_release(env);
+    must_ok(pml_rt_writer_open(&alone->w, alone->table, alone->ctx, NULL, &err), &err);
+    rt_kit_write(alone, 5, "a");
+}
+
+static void close_alone(rt_kit *alone)
+{
+    rt_kit_stop(alone);
+    pml_table_release(alone->table);
+}
+
+/* env.h: the caller may release its own reference first. */
+static void plans_and_prepares_may_be_the_last_to_go(void **state)
+{
+    (void)state;
+    rt_kit k, alone;
+    rt_kit_create(&k, NULL, "", "");
+    open_alone(&alone, &k);
+    pml_rt_prepared *p = rt_kit_prepare(&alone, 1);
+    close_alone(&alone);
+    pml_rt_prepared_free(p);
+    open_alone(&alone, &k);
+    pml_plan *plan = rt_kit_plan(&alone);
+    close_alone(&alone);
+    pml_plan_free(plan);
+    open_alone(&alone, &k);
+    pml_rt_writer_abort(alone.w);
+    alone.w = NULL;
+    pml_rt_context_close(alone.ctx);
+    alone.ctx = NULL;
+    must_ok(rt_kit_try_plan(&plan, &alone, NULL, -1, NULL), NULL); /* of the disk alone */
+    pml_table_release(alone.table);
+    pml_plan_free(plan);
+    rt_kit_close(&k);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -408,6 +453,7 @@ int main(void)
         cmocka_unit_test(table_has_one_writer_at_a_time),
         cmocka_unit_test(context_serves_one_table),
         cmocka_unit_test(forked_child_is_refused),
+        cmocka_unit_test(plans_and_prepares_may_be_the_last_to_go),
         cmocka_unit_test(closed_context_refuses_what_is_new),
         cmocka_unit_test(metrics_count_what_happens),
         cmocka_unit_test(error_codes_have_the_values_of_the_table),
