@@ -276,6 +276,60 @@ static void ranges_that_do_not_exist_are_refused(void **state)
     table_kit_run("", "", bad_arguments);
 }
 
+/* The bound is of one call: what the caller keeps of earlier batches is the caller's. */
+static void kept_batches(table_kit *k)
+{
+    enum { LONG = 200000, BATCH = 1000 };
+    static const pml_field field = {.name = "n", .id = 1, .type = {.kind = PML_TYPE_BIGINT}};
+    static int64_t at[LONG]; /* the same row always */
+    world w = {.k = k, .path = test_path(k->t, "kept.parquet")};
+    pml_error err = PML_ERROR_INIT;
+    struct ArrowArray one, column, batch, kept[LONG / BATCH];
+    struct ArrowArrayStream stream;
+    struct ArrowSchema schema;
+    test_file f = {0};
+    size_t n = 0;
+    must_ok(pml_bridge__get(&w.bridge, k->t->env, &err), &err);
+    random_array(&one, k->t, &field.type, 1);
+    must_ok(pml_batch__gather(&column, k->t->env, &field.type, &one, at, LONG, &err), &err);
+    must_ok(pml_batch__from_columns(&batch, k->t->env, &column, 1, LONG, &err), &err);
+    must_ok(pml_type__export(&schema, k->t->env, &field, 1, &err), &err);
+    const pml_bridge_write_options options = {.compression = "none", .compression_level = INT32_MIN, .dictionary = 1,
+                                              .row_group_bytes = 1 << 20, .page_bytes = 64, .write_batch_rows = 64};
+    must_ok(test_parquet_write(&f, w.bridge, &schema, &batch, &options, &err), &err);
+    write_file(w.path, f.data, f.len);
+    schema.release(&schema);
+    one.release(&one);
+    test_file_free(&f);
+    k->t->env->bridge_bytes_max = 256 * 1024;
+    const pml_format_read q = {.fields = &field, .n_fields = 1, .batch_rows = BATCH};
+    for (int32_t parts = 1; parts <= 2; parts++) {
+        pml_format_read part = q;
+        part.parts = parts; /* all rows, or their second half: 1600 or 800 KB */
+        part.part = parts - 1;
+        must_ok(pml_format__open(&stream, k->t->env, "parquet", w.path, &part, &err), &err);
+        for (n = 0;; n++) {
+            struct ArrowArray next;
+            if (stream.get_next(&stream, &next) != 0)
+                must_ok(pml_stream_error(&stream, &err), &err);
+            if (next.release == NULL)
+                break;
+            kept[n] = next;
+        }
+        assert_true(n >= (size_t)(LONG / BATCH / parts));
+        stream.release(&stream);
+        for (size_t i = 0; i < n; i++)
+            kept[i].release(&kept[i]);
+    }
+    k->t->env->bridge_bytes_max = 0;
+}
+
+static void batches_that_are_kept_count_for_no_later_call(void **state)
+{
+    (void)state;
+    table_kit_run("", "", kept_batches);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -283,6 +337,7 @@ int main(void)
         cmocka_unit_test(a_point_reads_its_pages_only),
         cmocka_unit_test(an_index_that_lies_moves_no_row_and_crashes_nothing),
         cmocka_unit_test(ranges_that_do_not_exist_are_refused),
+        cmocka_unit_test(batches_that_are_kept_count_for_no_later_call),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

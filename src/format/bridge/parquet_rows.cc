@@ -191,6 +191,7 @@ arrow::Result<std::shared_ptr<arrow::RecordBatch>> RowsSource::next()
     pml_bridge_rows *range = &ranges_[next_];
     int64_t n = std::min(shared_->options.batch_rows, range->end - range->first);
     arrow::ArrayVector arrays(cursors_.size());
+    shared_->pool->begin_call();
     shared_->input->forget_error(); /* that of another stream, if any */
     ARROW_RETURN_NOT_OK(int96_check_group(range->group));
     for (size_t i = 0; i < cursors_.size(); i++) {
@@ -231,6 +232,7 @@ int parquet_stream_rows(struct ArrowArrayStream *out, pml_bridge_reader *reader,
         if (rc != PML_OK)
             return rc;
         r->input->forget_error();
+        r->pool->begin_call();
         auto source = std::make_unique<RowsSource>(reader->shared);
         arrow::Status status = source->open(ranges, n_ranges, columns, n_columns);
         if (!status.ok())
