@@ -51,6 +51,7 @@ typedef struct parallel_reader {
     piece_queue *queues; /* ring: begun pieces [given, begun) */
     uint64_t given, begun;
     bool stop, exhausted, in_burst;
+    unsigned forks; /* of the process that has the threads */
     uint32_t n_threads;
     pml_thread threads[PML_READ_THREADS_MAX];
 } parallel_reader;
@@ -212,6 +213,8 @@ static int next_locked(parallel_reader *r, struct ArrowArray *out, pml_error *er
 static int reader_next(void *owner, struct ArrowArray *out, pml_error *err)
 {
     parallel_reader *r = owner;
+    if (r->forks != pml_process__forks())
+        return pml_error__set(err, PML_E_STATE, "a stream with threads cannot be read in a forked child: open it there");
     if (r->left == 0)
         return PML_OK;
     pml_mutex__lock(&r->mu);
@@ -226,6 +229,8 @@ static void reader_drop(void *owner)
 {
     parallel_reader *r = owner;
     pml_env *env = r->env;
+    if (r->forks != pml_process__forks()) /* a child has no threads to wait for, and they may have had the lock */
+        return;
     pml_mutex__lock(&r->mu);
     r->stop = true;
     pml_cond__broadcast(&r->room);
@@ -254,6 +259,7 @@ int pml_read__open_parallel(struct ArrowArrayStream *out, pml_plan *plan, const 
         return pml_error__no_memory(err);
     pml_env_acquire(plan->env);
     r->env = plan->env;
+    r->forks = pml_process__forks();
     pml_plan__acquire(plan);
     r->plan = plan;
     r->options = *o;

@@ -2,6 +2,8 @@
 /* Reads by several threads: the rows and the order of one thread, whatever is asked for and whatever goes wrong. */
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "support/table_kit.h"
 #include "support/test_arrow.h"
@@ -171,6 +173,37 @@ static void release_in_the_middle_stops_the_threads(void **state)
     table_kit_run("", "", given_up);
 }
 
+static void forked(table_kit *k)
+{
+    pml_plan *plan;
+    struct ArrowArrayStream stream;
+    struct ArrowArray batch;
+    int status = -1;
+    for (int i = 0; i < 10; i++)
+        (void)table_kit_append(k, 30);
+    kit_plan(&plan, k, &(kit_read){0});
+    stream_open(&stream, plan, THREADS, 5);
+    (void)fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        (void)alarm(20);
+        bool refused = stream.get_next(&stream, &batch) != 0;
+        stream.release(&stream);
+        pml_plan_free(plan);
+        _exit(refused ? 0 : 1);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    stream.release(&stream);
+    pml_plan_free(plan);
+}
+
+static void a_forked_child_lets_go_of_a_stream_whose_threads_it_lacks(void **state)
+{
+    (void)state;
+    table_kit_run("", "", forked);
+}
+
 static void lost_file(table_kit *k)
 {
     pml_plan *plan;
@@ -268,6 +301,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_come_in_the_order_of_one_thread),
         cmocka_unit_test(a_large_file_is_read_in_parts_and_in_order),
+        cmocka_unit_test(a_forked_child_lets_go_of_a_stream_whose_threads_it_lacks),
         cmocka_unit_test(release_in_the_middle_stops_the_threads),
         cmocka_unit_test(the_first_error_in_order_comes_out_after_the_rows_before_it),
         cmocka_unit_test(read_without_memory_fails_cleanly),
