@@ -2,6 +2,7 @@
 #include "util/thread.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -211,9 +212,17 @@ unsigned pml_process__forks(void)
     return atomic_load_explicit(&forks, memory_order_relaxed);
 }
 
+/* The program's signals are for its own threads: one that waits to be interrupted would wait on when ours took the signal. */
 int pml_thread__start(pml_thread *t, void *(*fn)(void *), void *arg)
 {
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS}; /* of the thread itself */
+    sigset_t ours, before;
+    (void)sigfillset(&ours);
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++)
+        (void)sigdelset(&ours, faults[i]);
+    must(pthread_sigmask(SIG_SETMASK, &ours, &before), "pthread_sigmask");
     int rc = pthread_create(&t->t, NULL, fn, arg);
+    must(pthread_sigmask(SIG_SETMASK, &before, NULL), "pthread_sigmask");
     t->started = rc == 0;
     return rc;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The thread that ends the views of expired tickets (realtime.md 4.5, realtime.reaper). Numbers: 4, 11, 12 of realtime-tests.md. */
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -203,6 +204,27 @@ static void context_is_closed_in_a_forked_child(void **state)
     rt_kit_close(&k);
 }
 
+static void *note_mask(void *mask)
+{
+    (void)pthread_sigmask(SIG_SETMASK, NULL, mask);
+    return NULL;
+}
+
+/* A program that waits for SIGTERM must be the one that gets it. */
+static void threads_of_the_library_take_no_signals(void **state)
+{
+    (void)state;
+    sigset_t before, theirs, after;
+    pml_thread t;
+    (void)pthread_sigmask(SIG_SETMASK, NULL, &before);
+    assert_int_equal(pml_thread__start(&t, note_mask, &theirs), 0);
+    pml_thread__join(&t);
+    (void)pthread_sigmask(SIG_SETMASK, NULL, &after);
+    assert_true(sigismember(&theirs, SIGTERM) && sigismember(&theirs, SIGALRM) && sigismember(&theirs, SIGCHLD));
+    assert_false(sigismember(&theirs, SIGSEGV) || sigismember(&theirs, SIGBUS));
+    assert_int_equal(sigismember(&after, SIGTERM), sigismember(&before, SIGTERM));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -212,6 +234,7 @@ int main(void)
         cmocka_unit_test(tickets_of_many_threads_leave_no_view_behind),
         cmocka_unit_test(reaper_that_is_unknown_is_refused_by_name),
         cmocka_unit_test(context_is_closed_in_a_forked_child),
+        cmocka_unit_test(threads_of_the_library_take_no_signals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
