@@ -9,7 +9,8 @@
  * Java (ColumnIndexFilter) combines ranges per comparison instead; the answer is the same, but here one rule serves files, groups
  * and pages. A null count holds for a page and not for a piece of it, so only "none" and "all" of it are used.
  *
- * A part of a file ends where a page of the column with the most pages begins: the others usually begin one there, too.
+ * A part of a file ends where a page of the column with the most pages begins: the others usually begin one there, too. A row group
+ * with a column that has no pages to choose from (nested, or without an index) is not cut.
  */
 #include "format/parquet_prune.h"
 
@@ -274,6 +275,10 @@ static int cut_in_group(int64_t *cut, chooser *c, int32_t group, int64_t group_f
         if (c->f->columns[i] < 0)
             continue;
         PML_RETURN_IF(c->f->bridge->parquet_pages(&pages, &n, c->f->reader, group, c->f->columns[i], 0, err));
+        if (n == 0) { /* each part would decode this column from the start of the group */
+            *cut = 0;
+            return PML_OK;
+        }
         if (n > n_finest) {
             finest = pages;
             n_finest = n;

@@ -128,8 +128,7 @@ private:
         if (!chunk_place(*metadata()->ColumnChunk(leaf), reader_->input->GetSize().ValueOr(0), &first, &end))
             throw parquet::ParquetException("a column chunk lies outside of the file");
         auto opened = pages_open(leaf, runs_of(pages, pick, first));
-        if (reader_->metadata->schema()->Column(leaf)->max_repetition_level() == 0)
-            opened->set_data_page_filter(RowsCheck{&pages, &pick, 0});
+        opened->set_data_page_filter(RowsCheck{&pages, &pick, 0}); /* no lists: a value is a row */
         return opened;
     }
     /* Columns are put in step by what the index says of their pages: a page with other rows would shift all that follow. */

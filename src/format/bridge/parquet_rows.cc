@@ -3,7 +3,8 @@
  * Ranges of rows of a Parquet file.
  *
  *   1. Per leaf, the pages that hold a wanted row are picked: more rows than wanted, others for each column. A column of several
- *      leaves is shown whole, since its leaves must agree; so is one without a page index.
+ *      leaves is shown whole, since its leaves must agree; so is one of lists, whose pages do not tell how many rows they hold, so
+ *      that a wrong index would go unnoticed; and one without a page index.
  *   2. Each column is read by a cursor of its own, which drops the rows between where it is and the next wanted one: at most a page
  *      before each range.
  */
@@ -135,7 +136,7 @@ std::vector<Shown> RowsSource::pick_column(Picks *picks, int32_t column)
         while (end < ranges_.size() && ranges_[end].group == group)
             end++;
         Pick pick;
-        if (leaves.size() == 1)
+        if (leaves.size() == 1 && shared_->metadata->schema()->Column(leaves[0])->max_repetition_level() == 0)
             pick = pick_pages(pages_get(shared_.get(), group, leaves[0], false), ranges_.data() + i, ranges_.data() + end);
         if (pick.rows.empty()) /* no index */
             pick.rows.emplace_back(0, shared_->metadata->RowGroup(group)->num_rows());
