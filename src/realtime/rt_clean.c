@@ -187,6 +187,20 @@ out:
     return rc;
 }
 
+/* All roots that there are now; those of the candidates are k->roots again afterwards. */
+static int note_all(clean *k, pml_error *err)
+{
+    const char **roots = k->roots;
+    size_t n_roots = k->n_roots;
+    k->n_roots = 0;
+    int rc = find_roots(k, err);
+    for (size_t i = 0; rc == PML_OK && i < k->n_roots; i++)
+        rc = note_references(k, k->roots[i], err);
+    k->roots = roots;
+    k->n_roots = n_roots;
+    return rc;
+}
+
 /* ---- what goes ---- */
 
 /* First error of removing; the others are tried. */
@@ -244,8 +258,10 @@ int pml_rt_offsets_clean(pml_rt_clean_result *out, pml_table *table, const pml_r
     PML_TRY(find_roots(&k, err));
     for (size_t i = 0; i < k.n_roots; i++)
         PML_TRY(find_candidates(&k, i, err));
-    for (size_t i = 0; i < k.n_roots && k.n > 0; i++)
-        PML_TRY(note_references(&k, k.roots[i], err));
+    /* Twice: what only a tag named may move to a place that was looked at already, as when a branch is made of the tag, or the table
+       goes back to it, and the tag is deleted then. */
+    for (int i = 0; i < 2 && k.n > 0; i++)
+        PML_TRY(note_all(&k, err));
     PML_TRY(remove_orphans(out, &k, o, err));
 out:
     pml_map__clear(&k.referenced, NULL);

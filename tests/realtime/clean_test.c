@@ -44,12 +44,11 @@ static void expire(rt_kit *k, int64_t id)
     assert_int_equal(remove(path), 0);
 }
 
-static void copy_snapshot(rt_kit *k, int64_t id, const char *to)
+static void copy_snapshot_file(rt_kit *k, const char *from, const char *to)
 {
-    char from[600], path[600], *slash;
+    char path[600], *slash;
     size_t len;
     pml_error err = PML_ERROR_INIT;
-    (void)snprintf(from, sizeof from, "%s/snapshot/snapshot-%lld", k->path, (long long)id);
     (void)snprintf(path, sizeof path, "%s/%s", k->path, to);
     uint8_t *bytes = test_read_file(from, &len);
     slash = strrchr(path, '/');
@@ -58,6 +57,13 @@ static void copy_snapshot(rt_kit *k, int64_t id, const char *to)
     *slash = '/';
     must_ok(pml_file__write_new(k->t->env, path, bytes, len, 0, &err), &err);
     free(bytes);
+}
+
+static void copy_snapshot(rt_kit *k, int64_t id, const char *to)
+{
+    char from[600];
+    (void)snprintf(from, sizeof from, "%s/snapshot/snapshot-%lld", k->path, (long long)id);
+    copy_snapshot_file(k, from, to);
 }
 
 /* n live commits, each with a progress file that is older than the next one by a day; the last is two days old. */
@@ -222,6 +228,43 @@ static void cleaner_tells_what_goes_and_refuses_what_it_does_not_know(void **sta
     rt_kit_close(&k);
 }
 
+static rt_kit *moving; /* NULL: nothing moves */
+
+/* Before the tags are listed somebody makes a branch of one and deletes it. */
+static int moving_list(void *ctx, const char *path, pml_list_fn fn, void *arg, pml_error *err)
+{
+    char tag[600];
+    size_t n = strlen(path), end = strlen("/t/tag");
+    if (moving != NULL && n > end && strcmp(path + n - end, "/t/tag") == 0) {
+        rt_kit *k = moving;
+        moving = NULL;
+        (void)snprintf(tag, sizeof tag, "%s/tag/tag-v1", k->path);
+        copy_snapshot_file(k, tag, "branch/branch-b/snapshot/snapshot-1");
+        assert_int_equal(remove(tag), 0);
+    }
+    return pml_local_file_system.list(ctx, path, fn, arg, err);
+}
+
+static void cleaner_keeps_what_moves_while_it_looks(void **state)
+{
+    (void)state;
+    rt_kit k;
+    pml_file_system fs = pml_local_file_system;
+    fs.list = moving_list;
+    start(&k, &fs, 3);
+    const char *kept = progress_of(&k, 1), *orphan = progress_of(&k, 2);
+    copy_snapshot(&k, 1, "tag/tag-v1");
+    expire(&k, 1);
+    expire(&k, 2);
+    moving = &k;
+    pml_rt_clean_result r = clean(&k, 0, -1);
+    assert_null(moving);
+    assert_int_equal(r.orphans, 1);
+    assert_int_equal(r.referenced, 2);
+    assert_true(is_there(kept) && !is_there(orphan));
+    rt_kit_close(&k);
+}
+
 static atomic_llong *slow_clock; /* NULL: listings take no time */
 
 static int slow_list(void *ctx, const char *path, pml_list_fn fn, void *arg, pml_error *err)
@@ -310,6 +353,7 @@ int main(void)
         cmocka_unit_test(cleaner_keeps_shared_and_young_files),
         cmocka_unit_test(cleaner_after_expiry_of_the_anchor_leaves_lost_not_nothing),
         cmocka_unit_test(cleaner_tells_what_goes_and_refuses_what_it_does_not_know),
+        cmocka_unit_test(cleaner_keeps_what_moves_while_it_looks),
         cmocka_unit_test(cleaner_does_not_count_the_time_it_takes),
         cmocka_unit_test(cleaner_of_a_table_without_live_writers_does_nothing),
         cmocka_unit_test(cleaner_with_any_failure_removes_orphans_only),
