@@ -18,7 +18,8 @@
  *   file-system  nothing is synced but, once in a commit and before its snapshot gets its name, the whole file system (syncfs), and the
  *                name afterwards. A commit that was acknowledged survives a power cut; what was only prepared need not: write it
  *                again. For writers and commits on one machine and one file system, which should not be busy with other writers: the
- *                commit waits for their data, too.
+ *                commit waits for their data, too, and a disk error may be told to whoever asks first. Files that were prepared
+ *                under another setting of this option are as durable as that one made them.
  *   none         nothing is synced. The end of the process loses nothing, but a power cut or a crash of the system may take the last
  *                commits, or leave snapshots whose files are missing or torn: remove those, or make the table again from its source.
  *

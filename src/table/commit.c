@@ -165,8 +165,10 @@ static publish_outcome publish_bytes(pml_commit_files *f, const char *path, cons
         rc = look(&ours, f, id, own);
         return rc != PML_OK ? resolve_unknown(f, path, id, true) : ours ? OURS : REPLACED;
     }
-    if (rc == PML_E_EXISTS)
-        return look(&ours, f, id, NULL) == PML_OK && ours ? OURS : LOST_RACE;
+    if (rc == PML_E_EXISTS) { /* a file system that asks its server twice may say so of our own link */
+        rc = look(&ours, f, id, NULL);
+        return rc == PML_OK ? ours ? OURS : LOST_RACE : rc == PML_E_NOT_FOUND ? LOST_RACE : resolve_unknown(f, path, id, true);
+    }
     return rc == PML_E_UNKNOWN_OUTCOME || (own->flags & PML_ERRF_NO_EFFECT) == 0 ? resolve_unknown(f, path, id, false)
                                                                                  : CERTAINLY_NOT;
 }

@@ -92,8 +92,9 @@ bool pml_prune__keep_entry(void *arg, const pml_manifest_entry *e)
     bool matches = true;
     if (pr->rc == PML_OK)
         pr->rc = pml_prune__partition(&matches, pr, e->partition, &pr->err);
-    /* A DELETE must outlive every look that its ADD outlives, and its number of buckets is only what its writer believed. */
-    if (pr->rc == PML_OK && matches && e->kind == PML_ENTRY_ADD)
+    /* A DELETE must outlive every look that its ADD outlives, and its number of buckets is only what its writer believed. Under another
+       schema the bucket key may have had another type, and another hash. */
+    if (pr->rc == PML_OK && matches && e->kind == PML_ENTRY_ADD && e->file.schema_id == pr->schema->id)
         pr->rc = pml_prune__bucket(&matches, pr, e->bucket, e->total_buckets, &pr->err);
     return matches;
 }

@@ -11,6 +11,10 @@
  * on, so nothing waits for ever. Pieces are small enough to fit into their queues where the file has a page index; without one a large
  * row group is one piece, and threads then wait more than they read.
  *
+ * Threads read more rows at once than the caller gets in a batch: buffers that wait in a queue are not warm when they are used again,
+ * and their number costs more than their size. How many follows from the width of the rows seen so far; where they suddenly are so
+ * wide that the limit of one reading call is hit, the piece is read again in the caller's batches.
+ *
  * An error comes out after the batches before it, as with one thread; what was read ahead is dropped. All state is guarded by mu.
  */
 #include <string.h>
@@ -27,6 +31,8 @@ enum {
 };
 #define QUEUE_BYTES_MAX ((uint64_t)16 << 20)
 #define PART_BYTES      ((int64_t)4 << 20) /* of a file, all of its columns: some 150,000 rows */
+#define ONCE_BYTES      ((int64_t)4 << 20) /* of what is read at once */
+enum { ONCE_ROWS_MAX = 65536 };
 
 typedef struct piece_queue {
     pml_split_piece piece;
@@ -45,7 +51,11 @@ typedef struct parallel_reader {
     pml_split_piece next; /* not begun yet */
     size_t end;           /* splits */
     int64_t left;         /* rows still wanted; -1: all */
+    int64_t batch_rows;   /* of a batch of the caller's */
+    pml_shared *cut;      /* given out from row cut_row on; NULL: none */
+    int64_t cut_row;
     pml_mutex mu;
+    int64_t row_bytes;    /* of the widest rows so far, 0: none seen */
     pml_cond room, news;
     size_t window;
     piece_queue *queues; /* ring: begun pieces [given, begun) */
@@ -108,6 +118,9 @@ static bool batch_put(parallel_reader *r, piece_queue *q, struct ArrowArray *bat
     while (!r->stop && is_full(q))
         pml_cond__wait(&r->room, &r->mu);
     bool go_on = !r->stop;
+    int64_t row_bytes = (int64_t)(bytes / (uint64_t)(batch->length > 0 ? batch->length : 1)) + 1;
+    if (row_bytes > r->row_bytes)
+        r->row_bytes = row_bytes;
     if (go_on) {
         q->batches[(q->first + q->n++) % QUEUE_BATCHES_MAX] = *batch;
         q->bytes += bytes;
@@ -120,20 +133,70 @@ static bool batch_put(parallel_reader *r, piece_queue *q, struct ArrowArray *bat
     return go_on;
 }
 
-static int piece_read(parallel_reader *r, piece_queue *q, pml_error *err)
+static int64_t rows_at_once_locked(const parallel_reader *r)
+{
+    int64_t n = r->row_bytes == 0 ? 0 : ONCE_BYTES / r->row_bytes;
+    n = n > ONCE_ROWS_MAX ? ONCE_ROWS_MAX : n;
+    return n < r->batch_rows ? r->batch_rows : n;
+}
+
+/* Takes the first *skip rows off; the batch may be gone then. */
+static int drop_front(struct ArrowArray *batch, pml_env *env, int64_t *skip, pml_error *err)
+{
+    pml_shared *s;
+    int64_t n = batch->length, from = n < *skip ? n : *skip;
+    *skip -= from;
+    if (from == 0)
+        return PML_OK;
+    if (from == n) {
+        pml_array__release(batch);
+        return PML_OK;
+    }
+    PML_RETURN_IF(pml_shared__new(&s, env, batch, err));
+    int rc = pml_shared__slice(batch, s, from, n - from, NULL, (size_t)pml_shared__array(s)->n_children, NULL, err);
+    pml_shared__release(s);
+    return rc;
+}
+
+/* All of the piece but its first *done rows, which grow by what is put into the queue. */
+static int piece_read_from(parallel_reader *r, piece_queue *q, int64_t rows_at_once, int64_t *done, pml_error *err)
 {
     struct ArrowArrayStream stream = {0};
-    int rc = pml_split__open_piece(&stream, r->plan, &q->piece, &r->options, err);
+    pml_read_options o = r->options;
+    int64_t skip = *done;
+    o.batch_rows = rows_at_once;
+    int rc = pml_split__open_piece(&stream, r->plan, &q->piece, &o, err);
     while (rc == PML_OK) {
         struct ArrowArray batch;
-        if (stream.get_next(&stream, &batch) != 0)
+        if (stream.get_next(&stream, &batch) != 0) {
             rc = pml_stream_error(&stream, err);
-        else if (batch.release == NULL || !batch_put(r, q, &batch))
             break;
+        }
+        if (batch.release == NULL)
+            break;
+        rc = drop_front(&batch, r->env, &skip, err);
+        if (rc != PML_OK) {
+            pml_array__release(&batch);
+            break;
+        }
+        int64_t n = batch.release == NULL ? 0 : batch.length;
+        if (n > 0 && !batch_put(r, q, &batch))
+            break;
+        *done += n;
     }
     if (stream.release != NULL)
         stream.release(&stream);
     return rc;
+}
+
+static int piece_read(parallel_reader *r, piece_queue *q, int64_t rows_at_once, pml_error *err)
+{
+    int64_t done = 0;
+    int rc = piece_read_from(r, q, rows_at_once, &done, err);
+    if (rc != PML_E_LIMIT || rows_at_once == r->batch_rows)
+        return rc;
+    pml_error__clear(err);
+    return piece_read_from(r, q, r->batch_rows, &done, err);
 }
 
 static void *thread_run(void *arg)
@@ -155,9 +218,10 @@ static void *thread_run(void *arg)
         piece_queue *q = &r->queues[r->begun++ % r->window];
         q->piece = piece;
         q->ended = false;
+        int64_t rows_at_once = rows_at_once_locked(r);
         pml_mutex__unlock(&r->mu);
         pml_error err = PML_ERROR_INIT;
-        int rc = piece_read(r, q, &err);
+        int rc = piece_read(r, q, rows_at_once, &err);
         pml_mutex__lock(&r->mu);
         q->rc = rc;
         q->err = err;
@@ -210,16 +274,41 @@ static int next_locked(parallel_reader *r, struct ArrowArray *out, pml_error *er
     }
 }
 
+/* Of what was read at once, the caller's next batch. */
+static int cut_next(parallel_reader *r, struct ArrowArray *out, pml_error *err)
+{
+    const struct ArrowArray *whole = pml_shared__array(r->cut);
+    int64_t rows = whole->length - r->cut_row < r->batch_rows ? whole->length - r->cut_row : r->batch_rows;
+    PML_RETURN_IF(pml_shared__slice(out, r->cut, r->cut_row, rows, NULL, (size_t)whole->n_children, NULL, err));
+    r->cut_row += rows;
+    if (r->cut_row == whole->length) {
+        pml_shared__release(r->cut);
+        r->cut = NULL;
+    }
+    return PML_OK;
+}
+
 static int reader_next(void *owner, struct ArrowArray *out, pml_error *err)
 {
     parallel_reader *r = owner;
+    int rc = PML_OK;
     if (r->forks != pml_process__forks())
         return pml_error__set(err, PML_E_STATE, "a stream with threads cannot be read in a forked child: open it there");
     if (r->left == 0)
         return PML_OK;
-    pml_mutex__lock(&r->mu);
-    int rc = next_locked(r, out, err);
-    pml_mutex__unlock(&r->mu);
+    if (r->cut == NULL) {
+        pml_mutex__lock(&r->mu);
+        rc = next_locked(r, out, err);
+        pml_mutex__unlock(&r->mu);
+        if (rc == PML_OK && out->release != NULL && out->length > r->batch_rows) {
+            r->cut_row = 0;
+            rc = pml_shared__new(&r->cut, r->env, out, err);
+            if (rc != PML_OK)
+                pml_array__release(out);
+        }
+    }
+    if (rc == PML_OK && r->cut != NULL)
+        rc = cut_next(r, out, err);
     if (rc == PML_OK && out->release != NULL && r->left > 0)
         pml_read__cut(out, &r->left);
     return rc;
@@ -240,6 +329,8 @@ static void reader_drop(void *owner)
     for (size_t i = 0; r->queues != NULL && i < r->window; i++)
         for (piece_queue *q = &r->queues[i]; q->n > 0; q->n--)
             pml_array__release(&q->batches[(q->first + q->n - 1) % QUEUE_BATCHES_MAX]);
+    if (r->cut != NULL)
+        pml_shared__release(r->cut);
     pml_cond__destroy(&r->room);
     pml_cond__destroy(&r->news);
     pml_mutex__destroy(&r->mu);
@@ -266,6 +357,7 @@ int pml_read__open_parallel(struct ArrowArrayStream *out, pml_plan *plan, const 
     r->next.split = o->split < 0 ? 0 : (size_t)o->split;
     r->end = o->split < 0 ? plan->n_splits : (size_t)o->split + 1;
     r->left = plan->limit;
+    r->batch_rows = o->batch_rows > 0 ? o->batch_rows : plan->table->options.read_batch_rows;
     pml_mutex__init(&r->mu, "read", 0);
     pml_cond__init(&r->room);
     pml_cond__init(&r->news);

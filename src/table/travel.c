@@ -188,7 +188,7 @@ static int find_first(pml_optional_int64 *value, search *f, pml_error *err)
 
 static int halve(int64_t *best, const search *f, int64_t wanted, pml_error *err)
 {
-    int64_t low = f->first, high = f->latest, value;
+    int64_t low = f->first, high = f->latest, value = 0;
     *best = -1;
     while (low <= high) {
         int64_t middle = low + (high - low) / 2;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads by several threads: the rows and the order of one thread, whatever is asked for and whatever goes wrong. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -129,6 +130,7 @@ static void a_large_file_is_read_in_parts_and_in_order(void **state)
         stream_open(&r.stream, plan, THREADS, 0);
         for (; rows_next(&r); id++) {
             pml_value v;
+            assert_in_range(r.batch.length, 1, 9999); /* read.batch-size, though threads read more at once */
             pml_value__get(&v, &k.fields[0].type, r.batch.children[0], r.at);
             if (v.i != id)
                 fail_msg("row %lld is %lld", (long long)id, (long long)v.i);
@@ -138,6 +140,70 @@ static void a_large_file_is_read_in_parts_and_in_order(void **state)
         pml_plan_free(plan);
     }
     pml_arena__clear(&arena);
+    table_kit_close(&k);
+    test_env_close(t);
+}
+
+/* n rows: id, and a text of so many bytes, of which no two are alike. */
+static void append_texts(table_kit *k, int64_t first, int64_t n, size_t bytes)
+{
+    int64_t *ids = calloc((size_t)n, sizeof *ids);
+    const char **texts = calloc((size_t)n, sizeof *texts);
+    char *chars = malloc((size_t)n * (bytes + 1));
+    assert_true(ids != NULL && texts != NULL && chars != NULL);
+    for (int64_t i = 0; i < n; i++) {
+        char *text = chars + (size_t)i * (bytes + 1);
+        ids[i] = first + i;
+        (void)snprintf(text, bytes, "%07lld", (long long)i);
+        memset(text + 7, 'a', bytes - 7);
+        text[bytes] = '\0';
+        texts[i] = text;
+    }
+    pml_error err = PML_ERROR_INIT;
+    pml_writer *w;
+    pml_messages *m;
+    struct ArrowSchema arrow;
+    struct ArrowArray columns[] = {test_fixed_array(8, n, ids), test_text_array(n, texts)}, batch = test_struct_array(n, 2, columns);
+    must_ok(pml_table_arrow_schema(&arrow, k->table, &err), &err);
+    must_ok(pml_writer_open(&w, k->table, &err), &err);
+    must_ok(pml_writer_write(w, &batch, &arrow, &err), &err);
+    must_ok(pml_writer_prepare(&m, w, &err), &err);
+    pml_writer_close(w);
+    (void)table_kit_commit(k, m);
+    arrow.release(&arrow);
+    free(ids);
+    free(texts);
+    free(chars);
+}
+
+/* Thousands of short rows tell the threads to read many at once; then so many would be more than one call may take. */
+static void rows_that_grow_wide_are_read_in_smaller_batches(void **state)
+{
+    (void)state;
+    enum { SHORT = 20000, WIDE = 20000, WIDE_BYTES = 2000, BATCH = 64 };
+    static const char schema[] = "{\"fields\":[{\"name\":\"id\",\"type\":\"BIGINT NOT NULL\"},{\"name\":\"v\",\"type\":\"STRING\"}],"
+                                 "\"options\":{\"parquet.enable.dictionary\":\"false\"}}";
+    test_env *t = test_env_open(NULL);
+    pml_error err = PML_ERROR_INIT;
+    pml_table *table;
+    pml_plan *plan;
+    struct ArrowArrayStream stream;
+    struct ArrowArray batch = {0};
+    table_kit k;
+    must_ok(pml_table_create(&table, t->env, test_path(t, "t"), schema, sizeof schema - 1, 0, &err), &err);
+    table_kit_init(&k, t, table);
+    for (int i = 0; i < THREADS + 1; i++)
+        append_texts(&k, i * SHORT, SHORT, 8);
+    append_texts(&k, (THREADS + 1) * SHORT, WIDE, WIDE_BYTES);
+    kit_plan(&plan, &k, &(kit_read){0});
+    t->env->bridge_bytes_max = WIDE * WIDE_BYTES / 2;
+    assert_int_equal(must_be_equal(&k, plan, THREADS, BATCH), (THREADS + 1) * SHORT + WIDE);
+    stream_open(&stream, plan, 1, SHORT); /* the limit is one: the caller's own batches are not made smaller */
+    while (stream.get_next(&stream, &batch) == 0 && batch.release != NULL)
+        batch.release(&batch);
+    must_fail_with(PML_E_LIMIT, pml_stream_error(&stream, &err), &err);
+    stream.release(&stream);
+    pml_plan_free(plan);
     table_kit_close(&k);
     test_env_close(t);
 }
@@ -302,6 +368,7 @@ int main(void)
         cmocka_unit_test(rows_come_in_the_order_of_one_thread),
         cmocka_unit_test(a_large_file_is_read_in_parts_and_in_order),
         cmocka_unit_test(a_forked_child_lets_go_of_a_stream_whose_threads_it_lacks),
+        cmocka_unit_test(rows_that_grow_wide_are_read_in_smaller_batches),
         cmocka_unit_test(release_in_the_middle_stops_the_threads),
         cmocka_unit_test(the_first_error_in_order_comes_out_after_the_rows_before_it),
         cmocka_unit_test(read_without_memory_fails_cleanly),
