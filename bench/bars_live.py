@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bars of live writes, of what they show, and of the prepare beside them."""
-from bars import Bar, figure, ours, peer, rate, ratio
+from bars import ARROW, Bar, PYPAIMON, figure, ours, peer, rate, ratio
 
 ROWS, MILLION = 100_000, 1_000_000
 TRUSTED = "realtime.validate-input=trusted"
@@ -32,9 +32,9 @@ BARS = [
     figure("moved batch, basic, cost of a row", None, "ns", moved, "ns_a_row"),
     rate("reading 100,000 one-row writes", 20, ours("read-back", ROWS)),
     rate("live writes of 1,000 rows", None, ours("live", 2 * MILLION)),
-    ratio("live writes to one copy by Arrow", None, ours("live", 2 * MILLION), peer("plain-arrow", "live", 2 * MILLION)),
+    ratio("live writes to one copy by Arrow", None, ours("live", 2 * MILLION), peer(ARROW, "live", 2 * MILLION)),
     *[freshness(rows, mode) for rows in (0, ROWS, MILLION) for mode in ("keys", "full")],
-    ratio("freshness to Arrow's filter", None, ours("freshness", 0), peer("plain-arrow", "freshness", ROWS), "fresh_ms_p50"),
-    ratio("freshness to commit and read of pypaimon", None, ours("freshness", 0), peer("pypaimon", "freshness", ROWS),
+    ratio("freshness to Arrow's filter", None, ours("freshness", 0), peer(ARROW, "freshness", ROWS), "fresh_ms_p50"),
+    ratio("freshness to commit and read of pypaimon", None, ours("freshness", 0), peer(PYPAIMON, "freshness", ROWS),
           "fresh_ms_p50"),
 ]
