@@ -30,7 +30,6 @@ demo: build
 
 bench: build
 	@bench/run $(BENCH_FLAGS)
-	@bench/run-read $(BENCH_READ_FLAGS)
 
 check:
 	@scripts/bootstrap

@@ -3,22 +3,30 @@
 import collections
 
 
-class Run(collections.namedtuple("Run", "case count options peer source")):
-    """A case of pml-bench or of a peer. count None: as many rows as the append has. source: over the common table."""
+OURS, ARROW, PYPAIMON, RUST = "paimon-live", "plain-arrow", "pypaimon", "pypaimon-rust"
+APPEND, SCAN, FILES = "rows", "scan_rows", "files"  # sizes that the command line says
+
+
+class Run(collections.namedtuple("Run", "case count options peer table")):
+    """A case of pml-bench or of a peer. count: a number, or the size that says it. table: the common one that it reads, by the size
+    that it is made with; None: it makes its own."""
 
     def rows(self, a):
-        return a.rows if self.count is None else min(self.count, a.rows) if a.small else self.count
+        return getattr(a, self.count) if self.counted() else min(self.count, a.rows) if a.small else self.count
+
+    def counted(self):
+        return isinstance(self.count, str)
 
     def name(self):
-        return " ".join((self.peer, self.case, *([f"{self.count}"] if self.count is not None else []), *self.options))
+        return " ".join((self.peer, self.case, f"{self.count}", *self.options))
 
 
-def ours(case, count=None, *options, source=False):
-    return Run(case, count, options, "paimon-live", source)
+def ours(case, count=APPEND, *options, table=None):
+    return Run(case, count, options, OURS, table)
 
 
-def peer(name, case, count=None):
-    return Run(case, count, (), name, True)
+def peer(name, case, count=APPEND, table=SCAN):
+    return Run(case, count, (), name, table)
 
 
 class Results:

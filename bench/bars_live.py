@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bars of live writes, of what they show, and of the prepare beside them."""
-from bars import Bar, figure, ours, peer, rate, ratio
+from bars import ARROW, Bar, PYPAIMON, figure, ours, peer, rate, ratio
 
 ROWS, MILLION = 100_000, 1_000_000
 TRUSTED = "realtime.validate-input=trusted"
@@ -10,11 +10,6 @@ basic, trusted = ours("one-row", ROWS), ours("one-row", ROWS, TRUSTED)
 moved, moved_trusted = ours("moved", 1), ours("moved", 1, TRUSTED)
 
 
-def lowest(r, key):
-    """The ratio within a round: both figures are of one process."""
-    return min(x[f"busy_{key}"] / x[f"quiet_{key}"] for x in r.of[beside])
-
-
 def freshness(rows, mode):
     run = ours("freshness", rows, f"realtime.store.stats-mode={mode}")
     return figure(f"freshness, {rows:,} rows in memory, {mode}", 0.3, "ms", run, "fresh_ms_p50")
@@ -22,7 +17,8 @@ def freshness(rows, mode):
 
 BARS = [
     ratio("prepare and commit of 1 M rows to append", 1.1, prepare, append),
-    Bar("p99 of writes beside a prepare to alone", 2, "x", [beside], lambda r: lowest(r, "ms_p99") if r.of[beside] else None),
+    Bar("p99 of writes beside a prepare to alone", 2, "x", [beside],
+        lambda r: r.best(beside, "busy_ms_p99") / r.best(beside, "quiet_ms_p99")),
     figure("longest write beside a prepare", None, "ms", beside, "busy_ms_max"),
     rate("one-row writes, trusted", 1, trusted),
     rate("one-row writes, basic", 1, basic),
@@ -32,9 +28,9 @@ BARS = [
     figure("moved batch, basic, cost of a row", None, "ns", moved, "ns_a_row"),
     rate("reading 100,000 one-row writes", 20, ours("read-back", ROWS)),
     rate("live writes of 1,000 rows", None, ours("live", 2 * MILLION)),
-    ratio("live writes to one copy by Arrow", None, ours("live", 2 * MILLION), peer("plain-arrow", "live", 2 * MILLION)),
+    ratio("live writes to one copy by Arrow", None, ours("live", 2 * MILLION), peer(ARROW, "live", 2 * MILLION)),
     *[freshness(rows, mode) for rows in (0, ROWS, MILLION) for mode in ("keys", "full")],
-    ratio("freshness to Arrow's filter", None, ours("freshness", 0), peer("plain-arrow", "freshness", ROWS), "fresh_ms_p50"),
-    ratio("freshness to commit and read of pypaimon", None, ours("freshness", 0), peer("pypaimon", "freshness", ROWS),
+    ratio("freshness to Arrow's filter", None, ours("freshness", 0), peer(ARROW, "freshness", ROWS), "fresh_ms_p50"),
+    ratio("freshness to commit and read of pypaimon", None, ours("freshness", 0), peer(PYPAIMON, "freshness", ROWS),
           "fresh_ms_p50"),
 ]

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bars of batch writes and commits."""
-from bars import Bar, figure, ours, peer, ratio
+from bars import APPEND, ARROW, Bar, PYPAIMON, figure, ours, peer, ratio
 
-ARROW, PYPAIMON = "plain-arrow", "pypaimon"
 DELTA_OFF = "parquet.enable.delta=false"
-append, plain = ours("append"), ours("append", None, DELTA_OFF)
-routed = ours("append", None, "bucket=4", "bucket-key=id")
+append, plain = ours("append"), ours("append", APPEND, DELTA_OFF)
+routed = ours("append", APPEND, "bucket=4", "bucket-key=id")
 arrow, pypaimon = peer(ARROW, "append"), peer(PYPAIMON, "append")
 commit, live = ours("commit", 1), ours("commit-live", 1)
 fast, one_sync = ours("commit", 1, "commit.durability=none"), ours("commit", 1, "commit.durability=file-system")

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "rows.h"
 
@@ -31,6 +30,23 @@ double bench_cpu(void)
 double bench_thread(void)
 {
     return seconds(CLOCK_THREAD_CPUTIME_ID);
+}
+
+bench_lap bench_begin(void)
+{
+    return (bench_lap){bench_wall(), bench_cpu()};
+}
+
+bench_lap bench_since(bench_lap begin)
+{
+    double cpu = bench_cpu();
+    return (bench_lap){bench_wall() - begin.wall, cpu - begin.cpu};
+}
+
+void bench_keep_best(bench_lap *best, bench_lap lap)
+{
+    best->wall = lap.wall < best->wall ? lap.wall : best->wall;
+    best->cpu = lap.cpu < best->cpu ? lap.cpu : best->cpu;
 }
 
 /* ---- figures ---- */
@@ -61,6 +77,13 @@ void bench_put_laps(bench *b, const char *name, double *laps, size_t n)
     }
 }
 
+void bench_put_lap(bench *b, bench_lap lap, int64_t rows)
+{
+    bench_put(b, "cpu_seconds", lap.cpu);
+    bench_put(b, "seconds", lap.wall);
+    bench_put(b, "rows", (double)rows);
+}
+
 /* ---- set-up ---- */
 
 static int fail(pml_error *err, int rc, const char *what, int64_t got, int64_t wanted)
@@ -77,8 +100,10 @@ int bench_expect(const char *what, int64_t got, int64_t wanted, pml_error *err)
 int bench_create(bench *b, const char *options, uint32_t flags, pml_error *err)
 {
     char json[4096];
-    size_t at = (size_t)snprintf(json, sizeof json, "{\"fields\":%s,\"partitionKeys\":[],\"primaryKeys\":[],\"options\":{%s",
-                                 rows_fields_json, options);
+    const char *quote = b->partition == NULL ? "" : "\"";
+    size_t at = (size_t)snprintf(json, sizeof json,
+                                 "{\"fields\":%s,\"partitionKeys\":[%s%s%s],\"primaryKeys\":[],\"options\":{%s",
+                                 rows_fields_json, quote, b->partition == NULL ? "" : b->partition, quote, options);
     for (size_t i = 0; i < b->n_options && at < sizeof json; i++)
         at += (size_t)snprintf(json + at, sizeof json - at, "%s\"%s\":\"%s\"", options[0] == '\0' && i == 0 ? "" : ",",
                                b->options[i].key, b->options[i].value);
@@ -88,6 +113,14 @@ int bench_create(bench *b, const char *options, uint32_t flags, pml_error *err)
         return fail(err, PML_E_LIMIT, "bytes of the schema", (int64_t)at, (int64_t)sizeof json);
     int rc = pml_table_create(&b->table, b->env, b->dir, json, at, flags, err);
     return rc == PML_OK ? pml_table_arrow_schema(&b->schema, b->table, err) : rc;
+}
+
+int bench_open(bench *b, pml_error *err)
+{
+    pml_table_open_options o = PML_TABLE_OPEN_OPTIONS_INIT;
+    o.n_options = b->n_options;
+    o.options = b->options;
+    return pml_table_open(&b->table, b->env, b->dir, &o, err);
 }
 
 void bench_batches_clear(bench *b)
@@ -162,11 +195,31 @@ int bench_warm_up(bench *b, pml_error *err)
 
 /* ---- reading ---- */
 
-int bench_drain(int64_t *rows, struct ArrowArrayStream *stream, pml_error *err)
+int bench_plan(pml_plan **out, bench *b, const bench_query *query, pml_error *err)
+{
+    char text[24];
+    pml_predicate *predicate = NULL;
+    pml_scan *scan = NULL;
+    int n = snprintf(text, sizeof text, "%" PRId64, query->id);
+    const pml_literal literal = {text, (size_t)n};
+    int rc = pml_scan_new(&scan, b->table, err);
+    if (rc == PML_OK && query->op != 0)
+        rc = pml_predicate_leaf(&predicate, b->table, "id", query->op, &literal, 1, err);
+    if (rc == PML_OK)
+        rc = pml_scan_set_predicate(scan, predicate, err);
+    if (rc == PML_OK)
+        rc = pml_scan_set_realtime(scan, query->context, err);
+    if (rc == PML_OK)
+        rc = pml_scan_plan(out, scan, err);
+    pml_scan_free(scan);
+    pml_predicate_free(predicate);
+    return rc;
+}
+
+static int drain(int64_t *rows, struct ArrowArrayStream *stream, pml_error *err)
 {
     struct ArrowArray batch = {0};
     int rc = PML_OK;
-    *rows = 0;
     while (rc == PML_OK) {
         if (stream->get_next(stream, &batch) != 0)
             rc = pml_stream_error(stream, err);
@@ -179,32 +232,19 @@ int bench_drain(int64_t *rows, struct ArrowArrayStream *stream, pml_error *err)
     return rc;
 }
 
-int bench_read(int64_t *rows, bench *b, pml_rt_context *context, int64_t first, pml_error *err)
+int bench_read(int64_t *rows, bench *b, const bench_query *query, pml_error *err)
 {
-    char text[24];
-    pml_predicate *predicate = NULL;
-    pml_scan *scan = NULL;
     pml_plan *plan = NULL;
     struct ArrowArrayStream stream = {0};
-    int n = snprintf(text, sizeof text, "%" PRId64, first);
-    const pml_literal literal = {text, (size_t)n};
+    pml_read_options o = PML_READ_OPTIONS_INIT;
+    o.threads = query->threads;
     *rows = 0;
-    int rc = pml_scan_new(&scan, b->table, err);
-    if (rc == PML_OK && first >= 0)
-        rc = pml_predicate_leaf(&predicate, b->table, "id", PML_OP_GE, &literal, 1, err);
+    int rc = bench_plan(&plan, b, query, err);
     if (rc == PML_OK)
-        rc = pml_scan_set_predicate(scan, predicate, err);
+        rc = pml_read_open(&stream, plan, &o, err);
     if (rc == PML_OK)
-        rc = pml_scan_set_realtime(scan, context, err);
-    if (rc == PML_OK)
-        rc = pml_scan_plan(&plan, scan, err);
-    if (rc == PML_OK)
-        rc = pml_read_open(&stream, plan, NULL, err);
-    if (rc == PML_OK)
-        rc = bench_drain(rows, &stream, err);
+        rc = drain(rows, &stream, err);
     pml_plan_free(plan);
-    pml_scan_free(scan);
-    pml_predicate_free(predicate);
     return rc;
 }
 

@@ -15,8 +15,9 @@ enum { BENCH_BATCH_ROWS = 65536, BENCH_LIVE_ROWS = 1000, BENCH_OPTIONS_MAX = 16 
 typedef struct bench {
     const char *dir; /* the table */
     int64_t rows;
-    size_t n_options; /* KEY=VALUE words of the command line: options of the table, and of scans */
+    size_t n_options; /* KEY=VALUE words of the command line: options of the table, stored with one that is made */
     pml_option_pair options[BENCH_OPTIONS_MAX];
+    const char *partition; /* column that a new table is partitioned by; NULL: none */
     pml_env *env;
     pml_table *table;
     struct ArrowSchema schema;
@@ -32,19 +33,33 @@ typedef struct bench_case {
 } bench_case;
 
 /* Each ends with a name of NULL. */
-extern const bench_case read_cases[], write_cases[], live_cases[], prepare_cases[];
+extern const bench_case read_cases[], plan_cases[], write_cases[], live_cases[], prepare_cases[];
 
 double bench_wall(void);
 double bench_cpu(void);    /* of the process, user and system */
 double bench_thread(void); /* of the calling thread */
 
+/* Seconds on both clocks, wall and process. */
+typedef struct bench_lap {
+    double wall, cpu;
+} bench_lap;
+bench_lap bench_begin(void);
+bench_lap bench_since(bench_lap begin);
+/* Keeps in `best` the least of each clock. */
+void bench_keep_best(bench_lap *best, bench_lap lap);
+#define BENCH_LAP_WORST ((bench_lap){1e9, 1e9})
+
 /* One member of the JSON object that the process prints; main ends it. */
 void bench_put(bench *b, const char *name, double value);
 /* The half, 99 % and least of n laps in seconds, in milliseconds as NAME_ms_p50, ... Sorts them. */
 void bench_put_laps(bench *b, const char *name, double *laps, size_t n);
+/* cpu_seconds, seconds and rows. */
+void bench_put_lap(bench *b, bench_lap lap, int64_t rows);
 
 /* A new table of the rows of rows.h; options in JSON ("\"bucket\":\"1\"" or ""), those of the command line are added. */
 int bench_create(bench *b, const char *options, uint32_t flags, pml_error *err);
+/* The table that is there. */
+int bench_open(bench *b, pml_error *err);
 /* Makes batches of rows `first` and up, instead of those that b has. */
 int bench_batches(bench *b, int64_t first, int64_t rows, int64_t batch_rows, pml_error *err);
 void bench_batches_clear(bench *b);
@@ -54,10 +69,16 @@ int bench_append(bench *b, pml_error *err);
 /* One row into DIR.warm: Arrow is loaded on first use, which other measurers have done before they measure. */
 int bench_warm_up(bench *b, pml_error *err);
 
-/* Counts the rows of a stream; releases it. */
-int bench_drain(int64_t *rows, struct ArrowArrayStream *stream, pml_error *err);
-/* Reads the rows with id >= first (-1: all), those in the context's memory too when there is one. */
-int bench_read(int64_t *rows, bench *b, pml_rt_context *context, int64_t first, pml_error *err);
+/* What is read; all zeros: every committed row, by the caller's thread. */
+typedef struct bench_query {
+    pml_rt_context *context; /* whose rows in memory are read, too */
+    pml_predicate_op op;     /* only rows whose id is this to `id`; 0: all */
+    int64_t id;
+    uint32_t threads;
+} bench_query;
+int bench_plan(pml_plan **out, bench *b, const bench_query *query, pml_error *err);
+/* Plans, reads, and counts the rows, nothing kept. */
+int bench_read(int64_t *rows, bench *b, const bench_query *query, pml_error *err);
 int bench_expect(const char *what, int64_t got, int64_t wanted, pml_error *err);
 
 /* A live table of one bucket with its writer. close takes NULLs and drops what is not committed. */

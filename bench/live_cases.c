@@ -86,7 +86,7 @@ static int run_read_back(bench *b, pml_error *err)
     for (int i = 0; rc == PML_OK && i < READS; i++) {
         int64_t rows;
         cpu = bench_cpu();
-        rc = bench_read(&rows, b, context, -1, err);
+        rc = bench_read(&rows, b, &(bench_query){.context = context}, err);
         cpu = bench_cpu() - cpu;
         least = cpu < least ? cpu : least;
         if (rc == PML_OK)
@@ -137,11 +137,12 @@ static int run_freshness(bench *b, pml_error *err)
     if (rc == PML_OK)
         rc = bench_batches(b, b->rows, (int64_t)CYCLES * BENCH_LIVE_ROWS, BENCH_LIVE_ROWS, err);
     for (size_t i = 0; rc == PML_OK && i < CYCLES; i++) {
+        const bench_query query = {context, PML_OP_GE, b->rows + (int64_t)i * BENCH_LIVE_ROWS, 0};
         int64_t rows;
         double begin = bench_wall(), c = bench_cpu();
         rc = pml_rt_write(NULL, writer, &b->batches[i], &b->schema, NULL, err);
         if (rc == PML_OK)
-            rc = bench_read(&rows, b, context, b->rows + (int64_t)i * BENCH_LIVE_ROWS, err);
+            rc = bench_read(&rows, b, &query, err);
         laps[i] = bench_wall() - begin;
         cpu += bench_cpu() - c;
         if (rc == PML_OK)
@@ -156,9 +157,10 @@ static int run_freshness(bench *b, pml_error *err)
     return rc;
 }
 
-const bench_case live_cases[] = {{"live", run_live, "writes ROWS rows to memory in calls of 1,000 rows"},
-                                 {"one-row", run_one_row, "the same in calls of one row"},
-                                 {"read-back", run_read_back, "reads ROWS rows that were written one by one"},
-                                 {"moved", run_moved, "write calls of 20,000 rows"},
-                                 {"freshness", run_freshness, "writes 1,000 rows and reads them by id, beside ROWS in memory"},
-                                 {0}};
+const bench_case live_cases[] = {
+    {"live", run_live, "writes ROWS rows to memory in calls of 1,000 rows"},
+    {"one-row", run_one_row, "the same in calls of one row"},
+    {"read-back", run_read_back, "reads ROWS rows that were written one by one"},
+    {"moved", run_moved, "write calls of 20,000 rows"},
+    {"freshness", run_freshness, "writes 1,000 rows and reads them by id, beside ROWS in memory"},
+    {0}};

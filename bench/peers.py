@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plain Arrow (pyarrow) and pypaimon, measured: peers.py CASE PEER WORK SOURCE ROWS prints one line of JSON.
+"""Plain Arrow (pyarrow), pypaimon and pypaimon-rust, measured: peers.py CASE PEER WORK TABLE ROWS prints one line of JSON.
 
-case        plain-arrow                                                  pypaimon
-append      ParquetWriter over the rows in batches of 262,144            write, commit once
-append_table  the same in one call of write_table                        -
-scan        ParquetFile.iter_batches over the files of the common table  to_arrow_batch_reader over that table
-live        batches of 1,000 rows copied to one                          -
-freshness   keep 1,000 rows in a list, filter all by id                  write, commit, plan, read
+TABLE is a common table of ours, from which the rows come, too. Cases that read one row or plan take the best of 20.
+
+case          plain-arrow                                         pypaimon                    pypaimon-rust
+append        ParquetWriter over the rows in batches of 262,144   write, commit once          -
+append_table  the same in one call of write_table                 -                           -
+scan          ParquetFile.iter_batches over the files of TABLE    to_arrow_batch_reader       -
+point         ParquetFile, and its row groups that may have id x  -                           plan and read_arrow of id = x
+plan          -                                                   -                           plan of TABLE
+live          batches of 1,000 rows copied to one                 -                           -
+freshness     keep 1,000 rows in a list, filter all by id         write, commit, plan, read   -
 """
 import glob
 import json
@@ -17,6 +21,7 @@ import sys
 import time
 
 LIVE_ROWS, CYCLES = 1000, {"plain-arrow": 200, "pypaimon": 20}
+REPEATS, SECONDS = 20, 2
 ARROW_ROWS = 262_144
 
 
@@ -37,16 +42,32 @@ class Meter:
         return {"seconds": self.wall, "cpu_seconds": self.cpu, "rows": rows}
 
 
+def best(step, count, wanted, found=lambda rows: rows):
+    """Least figures of some calls, each of which must find so many rows among count; of fewer calls when they are slow."""
+    meters = []
+    while len(meters) < REPEATS and sum(m.wall for m in meters) < SECONDS:
+        with Meter() as m:
+            result = step()
+        if found(result) != wanted:
+            sys.exit(f"{found(result)} rows were found, not {wanted}")
+        meters.append(m)
+    return {"seconds": min(m.wall for m in meters), "cpu_seconds": min(m.cpu for m in meters), "rows": count}
+
+
 def data_files(table):
     return sorted(glob.glob(f"{table}/**/data-*.parquet", recursive=True))
 
 
-def load_rows(table, rows=None):
-    """Rows of the table that paimon-live wrote, in memory."""
+def load_rows(table, rows):
+    """The first rows of the table that paimon-live wrote, in memory."""
     import pyarrow as pa
     import pyarrow.parquet as pq
     columns = ["id", "k", "v", "s8", "s16", "s32", "ts", "flag"]
-    whole = pa.concat_tables([pq.read_table(f, columns=columns, use_threads=False) for f in data_files(table)])
+    parts = []
+    for f in data_files(table):
+        if sum(p.num_rows for p in parts) < rows:
+            parts.append(pq.read_table(f, columns=columns, use_threads=False))
+    whole = pa.concat_tables(parts)
     schema = pa.schema([pa.field(f.name, f.type, f.name != "id") for f in whole.schema])  # without field ids
     return pa.Table.from_arrays(whole.columns, schema=schema).slice(0, rows)
 
@@ -120,6 +141,46 @@ def scan_pypaimon(_, source, __):
     return m.result(rows)
 
 
+def point_arrow(_, source, count):
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    def step():
+        rows = 0
+        for path in data_files(source):
+            f = pq.ParquetFile(path)
+            for g in range(f.num_row_groups):
+                bounds = f.metadata.row_group(g).column(0).statistics
+                if bounds.min <= count // 2 <= bounds.max:
+                    table = f.read_row_group(g, use_threads=False)
+                    rows += table.filter(pc.equal(table["id"], count // 2)).num_rows
+        return rows
+    return best(step, count, 1)
+
+
+def rust_table(path):
+    from pypaimon_rust.datafusion import PaimonCatalog
+    return PaimonCatalog({"warehouse": os.path.dirname(os.path.dirname(path))}).get_table(f"default.{os.path.basename(path)}")
+
+
+def point_rust(_, source, count):
+    table = rust_table(source)
+    key = {"method": "equal", "index": 0, "field": "id", "literals": [count // 2]}
+
+    def step():
+        builder = table.new_read_builder().with_filter(key)
+        return sum(b.num_rows for b in builder.new_read().read_arrow(builder.new_scan().plan().splits()))
+    return best(step, count, 1)
+
+
+def plan_rust(_, source, count):
+    """Files have one row each."""
+    table = rust_table(source)
+
+    return best(lambda: table.new_read_builder().new_scan().plan().splits(), count, count,
+                lambda splits: sum(s.row_count() for s in splits))
+
+
 def live_arrow(_, source, count):
     import pyarrow as pa
     batches = load_rows(source, count).combine_chunks().to_batches(max_chunksize=LIVE_ROWS)
@@ -171,7 +232,7 @@ def main():
     import pyarrow as pa
     pa.set_cpu_count(1)
     pa.set_io_thread_count(1)
-    run = globals()[f"{case}_{'arrow' if peer == 'plain-arrow' else peer}"]
+    run = globals()[f"{case}_{peer.split('-')[-1]}"]
     print(json.dumps(run(work, source, int(count))))
 
 

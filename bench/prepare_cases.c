@@ -74,17 +74,15 @@ static int run_prepare(bench *b, pml_error *err)
         rc = bench_live_open(&context, &writer, b, err);
     if (rc == PML_OK)
         rc = load_rows(b, writer, err);
-    double wall = bench_wall(), cpu = bench_cpu();
+    bench_lap begin = bench_begin();
     if (rc == PML_OK)
         rc = pml_rt_prepare(&prepared, writer, 1, NULL, err);
     double between = bench_cpu();
     if (rc == PML_OK)
         rc = commit_prepared(b, prepared, err);
     if (rc == PML_OK) {
-        bench_put(b, "cpu_seconds", bench_cpu() - cpu);
         bench_put(b, "commit_cpu_seconds", bench_cpu() - between);
-        bench_put(b, "seconds", bench_wall() - wall);
-        bench_put(b, "rows", (double)b->rows);
+        bench_put_lap(b, bench_since(begin), b->rows);
     }
     pml_rt_prepared_free(prepared);
     bench_live_close(context, writer);
@@ -131,6 +129,7 @@ static int run_prepare_writes(bench *b, pml_error *err)
     return rc;
 }
 
-const bench_case prepare_cases[] = {{"prepare", run_prepare, "turns ROWS rows in memory into files and commits"},
-                                    {"prepare-writes", run_prepare_writes, "writes of 1,000 rows beside a prepare of ROWS"},
-                                    {0}};
+const bench_case prepare_cases[] = {
+    {"prepare", run_prepare, "turns ROWS rows in memory into files and commits"},
+    {"prepare-writes", run_prepare_writes, "writes of 1,000 rows beside a prepare of ROWS"},
+    {0}};

@@ -2,21 +2,54 @@
 /* Scans of committed rows. */
 #include "bench.h"
 
-static int run_scan(bench *b, pml_error *err)
+enum { POINTS = 20, THREADS = 2 };
+
+static int run_query(bench *b, const bench_query *query, pml_error *err)
 {
     int64_t rows = 0;
     int rc = bench_warm_up(b, err);
-    double wall = bench_wall(), cpu = bench_cpu();
+    bench_lap begin = bench_begin();
     if (rc == PML_OK)
-        rc = pml_table_open(&b->table, b->env, b->dir, NULL, err);
+        rc = bench_open(b, err);
     if (rc == PML_OK)
-        rc = bench_read(&rows, b, NULL, -1, err);
-    if (rc == PML_OK) {
-        bench_put(b, "cpu_seconds", bench_cpu() - cpu);
-        bench_put(b, "seconds", bench_wall() - wall);
-        bench_put(b, "rows", (double)rows);
-    }
+        rc = bench_read(&rows, b, query, err);
+    if (rc == PML_OK)
+        bench_put_lap(b, bench_since(begin), rows);
     return rc;
 }
 
-const bench_case read_cases[] = {{"scan", run_scan, "reads all rows and columns of the table DIR, nothing kept"}, {0}};
+static int run_scan(bench *b, pml_error *err)
+{
+    return run_query(b, &(bench_query){0}, err);
+}
+
+/* To be compared by wall time. */
+static int run_scan_threads(bench *b, pml_error *err)
+{
+    return run_query(b, &(bench_query){.threads = THREADS}, err);
+}
+
+/* Each lap plans anew and opens its file anew. */
+static int run_point(bench *b, pml_error *err)
+{
+    const bench_query query = {.op = PML_OP_EQ, .id = b->rows / 2};
+    bench_lap best = BENCH_LAP_WORST;
+    int rc = bench_open(b, err);
+    for (int i = 0; rc == PML_OK && i < POINTS; i++) {
+        int64_t rows;
+        bench_lap begin = bench_begin();
+        rc = bench_read(&rows, b, &query, err);
+        bench_keep_best(&best, bench_since(begin));
+        if (rc == PML_OK)
+            rc = bench_expect("rows of one id", rows, 1, err);
+    }
+    if (rc == PML_OK)
+        bench_put_lap(b, best, b->rows);
+    return rc;
+}
+
+const bench_case read_cases[] = {
+    {"scan", run_scan, "reads all rows and columns of the table DIR, nothing kept"},
+    {"scan-threads", run_scan_threads, "the same by two threads"},
+    {"point", run_point, "the row of the id in the middle of the table DIR, which has ROWS rows"},
+    {0}};

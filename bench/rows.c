@@ -128,7 +128,8 @@ static void fill_texts(struct ArrowArray *a, int64_t first, int column, int32_t 
 static const struct {
     size_t width;
     bool text;
-} shapes[ROWS_COLUMNS] = {{8, false}, {4, false}, {8, false}, {8, true}, {16, true}, {32, true}, {8, false}, {0, false}};
+} shapes[ROWS_COLUMNS] = {{8, false}, {4, false}, {8, false}, {8, true},
+                          {16, true}, {32, true}, {8, false}, {0, false}};
 
 static size_t padded(size_t n)
 {
@@ -161,8 +162,11 @@ int rows_make(struct ArrowArray *out, int64_t first, int64_t n)
         column_sizes(sizes, c, (size_t)n);
         for (int i = 0; i < COLUMN_BUFFERS_MAX; at += sizes[i++])
             k->buffers[c][i] = sizes[i] == 0 ? NULL : k->bytes + at;
-        *a = (struct ArrowArray){.length = n, .n_buffers = shapes[c].text ? 3 : 2, .buffers = k->buffers[c],
-                                 .release = release_column, .private_data = k};
+        *a = (struct ArrowArray){.length = n,
+                                 .n_buffers = shapes[c].text ? 3 : 2,
+                                 .buffers = k->buffers[c],
+                                 .release = release_column,
+                                 .private_data = k};
         if (shapes[c].text)
             fill_texts(a, first, c, (int32_t)shapes[c].width);
         else if (shapes[c].width == 0)
@@ -170,7 +174,12 @@ int rows_make(struct ArrowArray *out, int64_t first, int64_t n)
         else
             fill_fixed(a, first, c, shapes[c].width, c == 2);
     }
-    *out = (struct ArrowArray){.length = n, .n_buffers = 1, .n_children = ROWS_COLUMNS, .buffers = k->buffers[ROWS_COLUMNS],
-                               .children = k->children, .release = release, .private_data = k};
+    *out = (struct ArrowArray){.length = n,
+                               .n_buffers = 1,
+                               .n_children = ROWS_COLUMNS,
+                               .buffers = k->buffers[ROWS_COLUMNS],
+                               .children = k->children,
+                               .release = release,
+                               .private_data = k};
     return 0;
 }

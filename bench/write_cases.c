@@ -11,14 +11,11 @@ static int run_append(bench *b, pml_error *err)
         rc = bench_create(b, "\"write-only\":\"true\"", 0, err);
     if (rc == PML_OK)
         rc = bench_batches(b, 0, b->rows, BENCH_BATCH_ROWS, err);
-    double wall = bench_wall(), cpu = bench_cpu();
+    bench_lap begin = bench_begin();
     if (rc == PML_OK)
         rc = bench_append(b, err);
-    if (rc == PML_OK) {
-        bench_put(b, "cpu_seconds", bench_cpu() - cpu);
-        bench_put(b, "seconds", bench_wall() - wall);
-        bench_put(b, "rows", (double)b->rows);
-    }
+    if (rc == PML_OK)
+        bench_put_lap(b, bench_since(begin), b->rows);
     return rc;
 }
 
