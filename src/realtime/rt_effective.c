@@ -66,11 +66,12 @@ void pml_effective_cache__clear(pml_effective_cache *c)
     pml_mutex__destroy(&c->mu);
 }
 
-/* An id alone proves nothing: after a roll-back the same id is given again. */
+/* An id alone proves nothing: after a roll-back the same id is given again, and a writer that repeats its work gives the same user and
+   identifier, on a coarse clock at the same time. Names of manifest lists are given once. */
 static bool same_snapshot(const pml_snapshot *a, const pml_snapshot *b)
 {
     return a->id == b->id && a->commit_identifier == b->commit_identifier && a->time_ms == b->time_ms &&
-           strcmp(a->commit_user, b->commit_user) == 0;
+           strcmp(a->commit_user, b->commit_user) == 0 && strcmp(a->delta_manifest_list, b->delta_manifest_list) == 0;
 }
 
 static pml_effective *cache_find(pml_effective_cache *c, const pml_snapshot *s)

@@ -26,8 +26,8 @@ rt_print pml_rt_print__of_user(const char *user)
 
 rt_point pml_rt_point__of(const pml_snapshot *s)
 {
-    const rt_print user = pml_rt_print__of_user(s->commit_user);
-    const uint64_t parts[] = {user.low, user.high, (uint64_t)s->commit_identifier, (uint64_t)s->time_ms};
+    const rt_print user = pml_rt_print__of_user(s->commit_user), delta = print_of(s->delta_manifest_list, strlen(s->delta_manifest_list), 1);
+    const uint64_t parts[] = {user.low, user.high, delta.low, delta.high, (uint64_t)s->commit_identifier, (uint64_t)s->time_ms};
     return (rt_point){s->id, print_of(parts, sizeof parts, (uint64_t)s->id)};
 }
 

@@ -17,7 +17,7 @@ typedef struct rt_print {
 bool pml_rt_print__equal(rt_print a, rt_print b);
 rt_print pml_rt_print__of_user(const char *user); /* NULL: nobody */
 
-/* A snapshot by its id, user, identifier and time. */
+/* A snapshot by its id, user, identifier, time, and the name of its delta manifest list, which is given only once. */
 typedef struct rt_point {
     int64_t id; /* -1: none */
     rt_print print;

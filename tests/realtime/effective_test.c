@@ -320,7 +320,8 @@ static void effective_beside_expiry_starts_again_at_the_newest(void **state)
     w = before;
     w.latest = 3;
     w.expire_at = w.grow_at = 3;
-    const pml_snapshot old = {.id = 3, .commit_user = "java", .commit_identifier = 3, .time_ms = w.snapshots[3].time_ms};
+    const pml_snapshot old = {.id = 3, .commit_user = "java", .commit_identifier = 3, .time_ms = w.snapshots[3].time_ms,
+                              .delta_manifest_list = "manifest-list-x"};
     w.expire_to = 3;
     w.grow_to = 4;
     must_fail_with(PML_E_SNAPSHOT_GONE, pml_effective__load(&e, w.env, &source, &o, &old, NULL, &err), &err);
@@ -339,11 +340,16 @@ static void effective_of_an_older_snapshot_whose_anchor_expired_long_ago_is_lost
     world_java_append(&w, WORLD_P);
     must_commit(&w, WORLD_P, 5, 6);
     world_expire(&w, 2);
-    const pml_snapshot old = {.id = 2, .commit_user = "java", .commit_identifier = 2, .time_ms = w.snapshots[2].time_ms};
+    const pml_snapshot old = {.id = 2, .commit_user = "java", .commit_identifier = 2, .time_ms = w.snapshots[2].time_ms,
+                              .delta_manifest_list = "manifest-list-x"};
     must_ok(pml_effective__load(&e, w.env, &source, &o, &old, NULL, &err), &err);
     assert_true(e->progress.all_lost && e->snapshot_id == 2);
     pml_effective__release(e);
-    const pml_snapshot other = {.id = 2, .commit_user = "else", .commit_identifier = 2, .time_ms = old.time_ms};
+    pml_snapshot other = old;
+    other.commit_user = "else";
+    must_fail_with(PML_E_SNAPSHOT_GONE, pml_effective__load(&e, w.env, &source, &o, &other, NULL, &err), &err);
+    other = old; /* the same user did the same again after a rollback, at the same time */
+    other.delta_manifest_list = "manifest-list-y";
     must_fail_with(PML_E_SNAPSHOT_GONE, pml_effective__load(&e, w.env, &source, &o, &other, NULL, &err), &err);
     END_WORLD;
 }

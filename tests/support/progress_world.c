@@ -66,7 +66,8 @@ static int source_load(void *arg, pml_snapshot *out, pml_arena *arena, int64_t i
     if (id < w->earliest || id > w->latest)
         return pml_error__set(err, PML_E_NOT_FOUND, "no snapshot %lld", (long long)id);
     const world_snapshot *s = &w->snapshots[id];
-    *out = (pml_snapshot){.version = 3, .id = id, .commit_kind = s->kind, .commit_user = s->user, .operation = s->operation};
+    *out = (pml_snapshot){.version = 3, .id = id, .commit_kind = s->kind, .commit_user = s->user, .operation = s->operation,
+                          .delta_manifest_list = "manifest-list-x"};
     out->commit_identifier = s->identifier;
     out->time_ms = s->time_ms;
     if (s->property < 0)
