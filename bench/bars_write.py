@@ -18,6 +18,7 @@ BARS = [
         lambda r: 100 * r.best(append, "file_bytes") / r.best(arrow, "file_bytes")),
     ratio("append to one write_table of plain Arrow", None, append, peer(ARROW, "append_table")),
     ratio("append to pypaimon", None, append, pypaimon),
+    ratio("append to 4 buckets to plain Arrow, one file", 1.25, routed, arrow),
     ratio("append to 4 buckets to one bucket", 1.25, routed, append),
     figure("one row and commit, best of 40", 3, "ms", commit, "commit_ms_min"),
     figure("one row and commit, syncs", 8, "", commit, "syncs"),
