@@ -267,7 +267,7 @@ static void parquet_statistics_have_the_raw_values(void **state)
     must_ok(b->parquet_stat(&s, r, 0, 0, &err), &err);
     assert_true(s.kind == PML_BRIDGE_STAT_INT && s.min_i == -7 && s.max_i == 12 && s.null_count == 0);
     must_ok(b->parquet_stat(&s, r, 0, 1, &err), &err);
-    assert_true(s.kind == PML_BRIDGE_STAT_DOUBLE && s.min_d < -2 && s.max_d > 1);
+    assert_true(s.kind == PML_BRIDGE_STAT_NONE && s.null_count == -1); /* none of ours: Java would skip rows with a NaN by them */
     must_ok(b->parquet_stat(&s, r, 0, 2, &err), &err);
     assert_true(s.kind == PML_BRIDGE_STAT_BYTES && s.null_count == 1);
     assert_memory_equal(s.min_ptr, "apple", s.min_len);

@@ -177,10 +177,21 @@ void delta_set(parquet::WriterProperties::Builder *builder, const parquet::Colum
 }
 
 /*
+ * Arrow's smallest and largest values leave NaN out, and do not say that there is one. To Java a NaN is larger than all numbers: it
+ * writes no statistics of a chunk that has one, and where it finds some it skips rows that its own filter would find.
+ */
+void statistics_set(parquet::WriterProperties::Builder *builder, const parquet::ColumnDescriptor &column)
+{
+    auto type = column.physical_type();
+    if (type == parquet::Type::FLOAT || type == parquet::Type::DOUBLE)
+        builder->disable_statistics(column.path());
+}
+
+/*
  * Java never writes dictionaries of fixed-length columns, which are decimals of more than 18 digits, and cannot search them: its
  * filter looks for the shortest form of the number among the padded ones, finds nothing and skips the row group.
  */
-void encodings_set(parquet::WriterProperties::Builder *builder, const pml_bridge_write_options &options,
+void columns_set(parquet::WriterProperties::Builder *builder, const pml_bridge_write_options &options,
                    const parquet::schema::NodePtr &root)
 {
     if (options.dictionary == 0)
@@ -195,6 +206,7 @@ void encodings_set(parquet::WriterProperties::Builder *builder, const pml_bridge
     for (int i = 0; i < columns.num_columns(); i++) {
         const parquet::ColumnDescriptor &column = *columns.Column(i);
         int field = top.FieldIndex(*columns.GetColumnRoot(i));
+        statistics_set(builder, column);
         bool plain = options.dictionary == 0 || column.physical_type() == parquet::Type::FIXED_LEN_BYTE_ARRAY ||
                      (options.plain != nullptr && field >= 0 && options.plain[field] != 0);
         if (!plain)
@@ -219,7 +231,7 @@ arrow::Result<std::shared_ptr<parquet::WriterProperties>> properties_make(Writer
     builder.enable_page_checksum(); /* as Java: a flipped bit in an uncompressed page would else be a wrong value */
     builder.max_row_group_length(row_group_rows_max);
     builder.set_size_statistics_level(parquet::SizeStatisticsLevel::None);
-    encodings_set(&builder, options, root);
+    columns_set(&builder, options, root);
     if (options.page_bytes > 0)
         builder.data_pagesize(options.page_bytes);
     if (options.write_batch_rows > 0)
