@@ -212,7 +212,9 @@ const command command_offsets_repair = {
     .details =
         "STATEMENT is KEY=VALUE/.../bucket-B=OFFSET, with every partition key; '/', '=' and '%' in values are written %2F,\n"
         "%3D and %25. OFFSET is exclusive. Look at the rows first: too low an offset writes rows twice, too high a one\n"
-        "leaves rows out. --last-known is right after another writer deleted single rows.\n",
+        "leaves rows out. --last-known is right after another writer deleted single rows. When nothing is known any more\n"
+        "(the snapshot that recorded it has expired, or its progress file was taken away), state every partition-bucket that\n"
+        "has files.\n",
     .examples = "  pml offsets repair events --last-known\n"
                 "  pml offsets repair events dt=2026-01-01/bucket-0=1200 dt=2026-01-02/bucket-0=0\n",
     .options = repair_options,

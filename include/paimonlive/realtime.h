@@ -144,12 +144,15 @@ typedef struct pml_rt_write_result {
 } pml_rt_write_result;
 #define PML_RT_WRITE_RESULT_INIT {sizeof(pml_rt_write_result), 0, 0, {0}, {0}, {0}}
 
-/* Adds rows; when it returns PML_OK every later plan on this context shows them. The schema must equal the table's columns; with
-   realtime.offset-mode=external a first column _REALTIME_OFFSET (int64, not null, strictly increasing) or first_offset gives the
-   offsets, else the library numbers rows 0, 1, 2, ... per partition-bucket. out may be NULL. After any return the caller looks at
-   array->release: NULL means taken. A failure with PML_ERRF_NO_EFFECT changed nothing and may be repeated; a batch over several
-   partition-buckets is applied in their order and `out` lists what was applied. PML_E_SCHEMA, PML_E_INVAL, PML_E_OFFSET_ORDER,
-   PML_E_OVERFLOW, PML_E_RECREATE, PML_E_PROGRESS_LOST. */
+/* Adds rows; when it returns PML_OK every later plan on this context shows them, unless their partition-bucket is reset by an overwrite,
+   truncate, drop or rollback. Of a reset by others, also of one before the write, the context hears by its own commits and advances and
+   by plans of the latest snapshot with it (of a rollback: by an advance). Until then it accepts rows that no plan and no commit will show;
+   from then on writes to that partition-bucket, seals and prepares are PML_E_RECREATE: replay from the recorded end.
+   The schema must equal the table's columns; with realtime.offset-mode=external a first column _REALTIME_OFFSET (int64, not null,
+   strictly increasing) or first_offset gives the offsets, else the library numbers rows 0, 1, 2, ... per partition-bucket. out may be
+   NULL. After any return the caller looks at array->release: NULL means taken. A failure with PML_ERRF_NO_EFFECT changed nothing and may
+   be repeated; a batch over several partition-buckets is applied in their order and `out` lists what was applied. PML_E_SCHEMA,
+   PML_E_INVAL, PML_E_OFFSET_ORDER, PML_E_OVERFLOW, PML_E_RECREATE, PML_E_PROGRESS_LOST. */
 PML_API int pml_rt_write(pml_rt_write_result *out, pml_rt_writer *writer, struct ArrowArray *array,
                          const struct ArrowSchema *schema, const pml_rt_write_options *options, pml_error *err);
 /* Ends the building segment of every partition-bucket, without writing files. */
@@ -210,7 +213,8 @@ PML_API int pml_rt_advance(pml_rt_context *context, int64_t snapshot_id, pml_err
 
 /* ---- recovery ---- */
 /* Effective progress of a snapshot (-1: latest): survives commits by writers that do not know it. Returns owned.
-   PML_E_INVAL for an id below 1. PML_E_NOT_FOUND. PML_E_PROGRESS_LOST is not returned here: see lost below. */
+   PML_E_INVAL for an id below 1. PML_E_NOT_FOUND. PML_E_PROGRESS_LOST is not returned here: see lost below. PML_E_IO also when the
+   progress file that a snapshot names was taken away. */
 PML_API int pml_rt_offsets_load(pml_rt_offsets **out, pml_table *table, int64_t snapshot_id, pml_error *err);
 PML_API void pml_rt_offsets_free(pml_rt_offsets *offsets);
 PML_API int64_t pml_rt_offsets_find(const pml_rt_offsets *offsets, const pml_rt_pb *pb); /* -1: none recorded, or lost */
@@ -235,12 +239,13 @@ typedef struct pml_rt_statement {
     int64_t end; /* exclusive; 0: nothing of it, replay it from the start */
 } pml_rt_statement;
 
-/* Ends the loss of progress (PML_E_PROGRESS_LOST): publishes a snapshot without files that records the stated ends. The last known end
-   (tiered of the lost entry) leaves the entry as it was, so that live contexts of its history go on after the next advance; another
-   value begins a new history. Lost entries that are not stated stay lost. When nothing is known of any (pml_rt_offsets_all_lost) every
-   partition-bucket that has files must be stated. To state an end that is not lost is PML_E_INVAL unless it is that end; nothing to
-   repair makes no snapshot (already_committed), so the call may be repeated after PML_E_UNKNOWN_OUTCOME. Look at the rows before you
-   state an end: too low a value writes rows twice, too high a one leaves rows out. */
+/* Ends the loss of progress (PML_E_PROGRESS_LOST), also of a progress file that a snapshot names and somebody took away (PML_E_IO that
+   names it): publishes a snapshot without files that records the stated ends. The last known end (tiered of the lost entry) leaves the
+   entry as it was, so that live contexts of its history go on after the next advance; another value begins a new history. Lost entries
+   that are not stated stay lost. When nothing is known of any (pml_rt_offsets_all_lost, or the file is missing) every partition-bucket
+   that has files must be stated. To state an end that is not lost is PML_E_INVAL unless it is that end; nothing to repair makes no
+   snapshot (already_committed), so the call may be repeated after PML_E_UNKNOWN_OUTCOME. Look at the rows before you state an end: too
+   low a value writes rows twice, too high a one leaves rows out. */
 PML_API int pml_rt_progress_repair(pml_rt_commit_result *out, pml_table *table, const pml_rt_statement *statements, size_t n,
                                    pml_error *err);
 

@@ -23,15 +23,6 @@ typedef struct notice {
 
 /* ---- what the snapshot says of one PB (7.6 items 1 to 5); progress_mu is held ---- */
 
-static void reset_pb(rt_pb *pb, rt_pb_state to, const char *why)
-{
-    int active = RT_PB_ACTIVE, lost = RT_PB_LOST; /* that one may be repaired with another history */
-    if (atomic_compare_exchange_strong(&pb->state, &active, (int)to) ||
-        (to == RT_PB_RESET_REQUIRED && atomic_compare_exchange_strong(&pb->state, &lost, (int)to)))
-        pml_env__log(pb->ctx->env, PML_LOG_WARN, "realtime", "%s: %s; make the context anew and replay from the committed end", pb->name,
-                     why);
-}
-
 /* After a rollback an equal or higher end may be that of rows by another writer. Where nothing is committed there are none. */
 static bool moved_by_us_locked(const rt_pb *pb, const pml_progress_entry *e)
 {
@@ -48,24 +39,24 @@ static void adopt_locked(notice *n, rt_pb *pb, const pml_effective *eff, bool ba
     *n = (notice){.pb = pb, .end = -1, .overwritten = n->overwritten};
     switch (pml_progress__state(&eff->progress, &pb->texts, &e)) {
     case PML_PROGRESS_LOST:
-        reset_pb(pb, RT_PB_LOST, "its committed progress is lost: another writer overwrote its partition");
+        pml_rt_pb__refuse(pb, RT_PB_LOST, "its committed progress is lost: another writer overwrote its partition");
         return;
     case PML_PROGRESS_ABSENT:
         if (pb->committed_id >= 0 && (back || pb->committed_id <= eff->snapshot_id))
-            reset_pb(pb, RT_PB_RESET_REQUIRED, "its committed progress is gone: the table was rolled back or made anew");
+            pml_rt_pb__refuse(pb, RT_PB_RESET_REQUIRED, "its committed progress is gone: the table was rolled back or made anew");
         return;
     case PML_PROGRESS_KNOWN: break;
     }
     if (pml_lineage__conflicts(&e->lineage, &pb->lineage) || n->overwritten) {
-        reset_pb(pb, RT_PB_RESET_REQUIRED, "its progress was reset by an overwrite or truncate");
+        pml_rt_pb__refuse(pb, RT_PB_RESET_REQUIRED, "its progress was reset by an overwrite or truncate");
         return;
     }
     if (e->end < pb->adopted_end) {
-        reset_pb(pb, RT_PB_RESET_REQUIRED, "its committed end went back: the table was rolled back");
+        pml_rt_pb__refuse(pb, RT_PB_RESET_REQUIRED, "its committed end went back: the table was rolled back");
         return;
     }
     if (back && !moved_by_us_locked(pb, e)) {
-        reset_pb(pb, RT_PB_RESET_REQUIRED, "the table was rolled back, and another writer has committed since");
+        pml_rt_pb__refuse(pb, RT_PB_RESET_REQUIRED, "the table was rolled back, and another writer has committed since");
         return;
     }
     if (!e->reset.present)

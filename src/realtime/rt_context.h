@@ -74,6 +74,7 @@ typedef struct rt_pb {
     int32_t total_buckets;
     atomic_int state; /* rt_pb_state */
     pml_lineage lineage; /* known from the start: the table's or a fresh one */
+    int64_t base_end;    /* the committed end at which its store began */
     const pml_rt_store_vtbl *vt;
     void *store;
 
@@ -179,6 +180,9 @@ void pml_rt_pb__release_list(pml_env *env, rt_pb **v, size_t n);
 /* A store call failed: NO_EFFECT passes through, anything else fails the PB and so (P1) the context. `what` names the call. */
 int pml_rt_pb__store_failed(rt_pb *pb, int code, pml_error *err, const char *what);
 int pml_rt_pb__check_state(const rt_pb *pb, pml_error *err);
+/* From now on the PB refuses work, unless it does so already for a graver reason. Logs the first time. Lost to reset: it may be repaired
+   with another history. Any thread, under any lock. */
+void pml_rt_pb__refuse(rt_pb *pb, rt_pb_state to, const char *why);
 /* The progress of the PB stands in this snapshot. progress_mu is held. */
 void pml_rt_pb__saw_committed_locked(rt_pb *pb, int64_t snapshot_id);
 

@@ -327,7 +327,7 @@ pml_effective_source pml_effective_source__of_table(pml_table *t)
 pml_effective_options pml_effective_options__of_table(const pml_table *t)
 {
     return (pml_effective_options){t->schema->n_partition_keys, t->schema->partition_keys, (int)t->options.rt_foreign_overwrite,
-                                   t->options.rt_progress_max_walk};
+                                   t->options.rt_progress_max_walk, false};
 }
 
 int pml_effective__load_table(pml_effective **out, pml_table *t, const pml_snapshot *snapshot, pml_effective_cache *cache,
@@ -336,4 +336,12 @@ int pml_effective__load_table(pml_effective **out, pml_table *t, const pml_snaps
     const pml_effective_source source = pml_effective_source__of_table(t);
     const pml_effective_options o = pml_effective_options__of_table(t);
     return pml_effective__load(out, t->env, &source, &o, snapshot, cache, err);
+}
+
+int pml_effective__load_to_repair(pml_effective **out, pml_table *t, const pml_snapshot *snapshot, pml_error *err)
+{
+    const pml_effective_source source = pml_effective_source__of_table(t);
+    pml_effective_options o = pml_effective_options__of_table(t);
+    o.missing_is_lost = true;
+    return pml_effective__load(out, t->env, &source, &o, snapshot, NULL, err);
 }

@@ -10,7 +10,8 @@
  *   no anchor: nothing was ever committed when the walk ends at snapshot 1, or when no branch has a progress file; else the
  *   anchor has expired and everything is lost
  *
- * An error of reading is an error, never "lost" or "nothing".
+ * An error of reading is an error, never "lost" or "nothing". So is a progress file that is missing while the snapshot that names it is
+ * there: somebody took it away and may bring it back. Only calls that end a loss take it for one.
  *
  * A reset mark found this way has the lineage that every reader derives alike: XXH3 (128 bits, canonical byte order) over
  *
@@ -55,6 +56,7 @@ typedef struct pml_effective_options {
     const char *const *keys; /* partition keys */
     int policy;              /* PML_RT_FOREIGN_* */
     int64_t max_walk;
+    bool missing_is_lost; /* a progress file that is named and not there: everything is lost, instead of PML_E_IO */
 } pml_effective_options;
 pml_effective_options pml_effective_options__of_table(const pml_table *t);
 
@@ -93,6 +95,8 @@ int pml_effective__load_tag(pml_effective **out, pml_env *env, const pml_effecti
 /* As load, for a table. */
 int pml_effective__load_table(pml_effective **out, pml_table *t, const pml_snapshot *snapshot, pml_effective_cache *cache,
                               pml_error *err);
+/* For calls that can end a loss (repair, truncate): missing_is_lost. */
+int pml_effective__load_to_repair(pml_effective **out, pml_table *t, const pml_snapshot *snapshot, pml_error *err);
 
 typedef enum pml_progress_state { PML_PROGRESS_ABSENT, PML_PROGRESS_KNOWN, PML_PROGRESS_LOST } pml_progress_state;
 /* *entry (may be NULL) is set when there is one. */

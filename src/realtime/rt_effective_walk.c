@@ -231,12 +231,20 @@ static int judge_missing(pml_effective_outcome *outcome, walk *w, const pml_snap
     pml_snapshot again;
     pml_error unused = PML_ERROR_INIT;
     int rc = w->source->load_snapshot(w->source->arg, &again, arena, s->id, &unused);
+    const bool by_tag = w->e->tagged && s->id == w->e->snapshot_id;
     *outcome = PML_EFFECTIVE_GONE;
-    if (rc == PML_E_NOT_FOUND && !(w->e->tagged && s->id == w->e->snapshot_id))
+    if (rc == PML_E_NOT_FOUND && !by_tag)
         return PML_OK;
+    if (rc == PML_OK && w->o->missing_is_lost) {
+        *outcome = PML_EFFECTIVE_DONE;
+        w->e->progress.all_lost = true;
+        return PML_OK;
+    }
     const char *value = pml_snapshot__property(s, PML_PROGRESS_PROPERTY);
     return pml_error__at(err, PML_E_IO, PML_PLACE_PROGRESS, value,
-                         "snapshot %lld names the progress file %.200s, which is missing; bring it back", (long long)s->id, value);
+                         "snapshot %lld names the progress file %.200s, which is missing; bring it back%s", (long long)s->id, value,
+                         w->e->tagged ? "" : ", or state the end of every partition-bucket that has files (pml_rt_progress_repair, "
+                                             "pml offsets repair), or truncate the table");
 }
 
 static int adopt(pml_effective_outcome *outcome, walk *w, const pml_snapshot *s, pml_arena *arena, pml_error *err)

@@ -100,10 +100,12 @@ out:
 
 /* ---- the note ---- */
 
-/* Whether the base can have progress at all: for tables without live writers this is one look at a directory. */
+/* Whether the base can have progress at all: for tables without live writers this is one look at a directory. Where they are allowed
+   older snapshots may name a progress file although there is none any more. */
 static int may_have_progress(bool *out, const note *k, const pml_commit_base *base, pml_error *err)
 {
-    *out = base->latest != NULL && pml_snapshot__property(base->latest, PML_PROGRESS_PROPERTY) != NULL;
+    *out = base->latest != NULL &&
+           (k->table->options.realtime_enabled || pml_snapshot__property(base->latest, PML_PROGRESS_PROPERTY) != NULL);
     if (*out || base->latest == NULL)
         return PML_OK;
     return pml_progress__any_file(out, k->table->env, k->table->path, err);
@@ -124,7 +126,7 @@ static int note_write(void *arg, const char **value, const pml_commit_base *base
     PML_TRY(may_have_progress(&any, k, base, err));
     if (!any)
         goto out;
-    PML_TRY(pml_effective__load_table(&eff, k->table, base->latest, NULL, err));
+    PML_TRY(pml_effective__load_to_repair(&eff, k->table, base->latest, err));
     PML_TRY(matches_of(&resets, base->arena, k->table, matches, n, &everything, err));
     if (eff->progress.all_lost && everything)
         PML_TRY(state_removed(&stated, &n_stated, base->arena, k->table, removed, err));

@@ -180,7 +180,7 @@ static int pb_open(rt_pb **out, pml_rt_context *c, const pml_pb_key *key, const 
     PML_TRY(start_of(&end, pb, progress, err));
     PML_TRY(backend_get(c, err));
     PML_TRY(store_open(pb, end, err));
-    pb->next_offset = pb->cover_begin = pb->reclaimed_end = end;
+    pb->base_end = pb->next_offset = pb->cover_begin = pb->reclaimed_end = end;
     pb->next_sequence = first_sequence;
     *out = pb;
     pb = NULL;
@@ -340,6 +340,15 @@ int pml_rt_pb__check_state(const rt_pb *pb, pml_error *err)
                              pb->name);
     }
     return PML_OK;
+}
+
+void pml_rt_pb__refuse(rt_pb *pb, rt_pb_state to, const char *why)
+{
+    int active = RT_PB_ACTIVE, lost = RT_PB_LOST;
+    if (atomic_compare_exchange_strong(&pb->state, &active, (int)to) ||
+        (to == RT_PB_RESET_REQUIRED && atomic_compare_exchange_strong(&pb->state, &lost, (int)to)))
+        pml_env__log(pb->ctx->env, PML_LOG_WARN, "realtime", "%s: %s; make the context anew and replay from the committed end", pb->name,
+                     why);
 }
 
 void pml_rt_pb__saw_committed_locked(rt_pb *pb, int64_t snapshot_id)

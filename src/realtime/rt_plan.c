@@ -11,6 +11,7 @@
 #include "realtime/rt_commit.h"
 #include "realtime/rt_registry.h"
 #include "realtime/rt_stream_check.h"
+#include "table/prune.h"
 #include "table/scan.h"
 
 void pml_rt_pins__acquire(rt_pins *p)
@@ -127,9 +128,32 @@ static int pin_pb(rt_pins *p, rt_pb *pb, pml_error *err)
     int rc = view_acquire(&held, pb, err);
     if (rc == PML_OK && held->info.rows > 0 && state == RT_PB_LOST)
         rc = pml_rt_pb__check_state(pb, err);
-    if (rc == PML_OK && held->info.rows > 0)
+    if (rc == PML_OK) /* also one without rows: its floor says what memory has let go of */
         (void)pml_rt_pins__add(p, held);
     pml_rt_view__release(held);
+    return rc;
+}
+
+static int matches(bool *out, pml_prune *prune, const rt_pb *pb, pml_error *err)
+{
+    PML_RETURN_IF(pml_prune__partition(out, prune, pb->key.partition, err));
+    return *out ? pml_prune__bucket(out, prune, pb->key.bucket, pb->total_buckets, err) : PML_OK;
+}
+
+/* Those that no row of the query can be in are no part of it: what they lack is no gap. */
+static int pin_all(rt_pins *p, rt_pb *const *pbs, size_t n, const pml_table *t, const pml_pred *predicate, pml_error *err)
+{
+    pml_prune prune;
+    int rc;
+    PML_TRY(pml_prune__init(&prune, t->env, t->schema, &t->options, predicate, err));
+    for (size_t i = 0; i < n; i++) {
+        bool wanted;
+        PML_TRY(matches(&wanted, &prune, pbs[i], err));
+        if (wanted)
+            PML_TRY(pin_pb(p, pbs[i], err));
+    }
+out:
+    pml_prune__clear(&prune);
     return rc;
 }
 
@@ -140,15 +164,13 @@ static int rt_pin(void *ctx, void **pins, int64_t *min_snapshot, pml_table *t, c
     rt_pins *p = NULL;
     size_t n = 0;
     int rc;
-    (void)predicate; /* partitions are pruned where the splits are made */
     *pins = NULL;
     PML_RETURN_IF(pml_rt_context__bind(c, t, err));
     pml_rt_tickets__expire(c); /* plans of an engine that lost its readers let go of what nobody will fetch */
     pml_rt_reanchor__tick(c, pml_env__mono_ns(c->env));
     PML_TRY(pml_rt_pb__list(&pbs, &n, c, err));
     PML_TRY(pml_rt_pins__new(&p, c, n, err));
-    for (size_t i = 0; i < n; i++)
-        PML_TRY(pin_pb(p, pbs[i], err));
+    PML_TRY(pin_all(p, pbs, n, t, predicate, err));
     *min_snapshot = pml_rt_context__newest_id(c);
     *pins = p;
     p = NULL;
@@ -160,7 +182,7 @@ out:
 
 /* ---- resolve ---- */
 
-typedef enum verdict { KEEP, DROP_DEAD, DROP_ON_DISK, GAP } verdict;
+typedef enum verdict { KEEP, DROP, GAP } verdict;
 
 /* Was the PB committed in a snapshot not newer than this one? Then a missing entry means it was removed (10.1). */
 static bool seen_committed(rt_part *part, int64_t snapshot_id)
@@ -172,23 +194,41 @@ static bool seen_committed(rt_part *part, int64_t snapshot_id)
     return seen;
 }
 
-static int judge(verdict *out, rt_part *part, const pml_effective *eff, int64_t snapshot_id, pml_error *err)
+/* Its memory belongs to a history that the snapshot does not have. */
+static bool is_dead(rt_part *part, const pml_effective *eff, int64_t snapshot_id)
 {
     const pml_progress_entry *e = NULL;
+    if (eff == NULL)
+        return false;
+    switch (pml_progress__state(&eff->progress, &part->pb->texts, &e)) {
+    case PML_PROGRESS_KNOWN: return pml_lineage__conflicts(&e->lineage, &part->pb->lineage);
+    case PML_PROGRESS_ABSENT: return seen_committed(part, snapshot_id);
+    case PML_PROGRESS_LOST: break;
+    }
+    return false;
+}
+
+/* A part without rows matters for a chosen snapshot only, and when this context had rows of it: then those that are gone may be
+   missing. The latest one has them: it is not older than what was advanced to, unless the table was rolled back, and then it is
+   right as it is. */
+static int judge(verdict *out, rt_part *part, const pml_effective *eff, bool latest, pml_error *err)
+{
+    const pml_progress_entry *e = NULL;
+    const bool idle = part->info.rows == 0 && (latest || part->info.end <= part->pb->base_end);
+    *out = DROP;
+    if (part->dead || idle)
+        return PML_OK;
     pml_progress_state state = eff == NULL ? PML_PROGRESS_ABSENT : pml_progress__state(&eff->progress, &part->pb->texts, &e);
     part->committed = state == PML_PROGRESS_KNOWN ? e->end : 0;
     if (state == PML_PROGRESS_LOST)
         return pml_error__at(err, PML_E_PROGRESS_LOST, PML_PLACE_PB, part->pb->name,
-                             "the committed progress of %s is lost, so its %lld rows in memory cannot be told from committed ones",
-                             part->pb->name, (long long)part->info.rows);
-    if (state == PML_PROGRESS_KNOWN && pml_lineage__conflicts(&e->lineage, &part->pb->lineage))
-        *out = DROP_DEAD;
-    else if (state == PML_PROGRESS_ABSENT && eff != NULL && seen_committed(part, snapshot_id))
-        *out = DROP_DEAD;
-    else if (part->info.floor > part->committed)
+                             "the committed progress of %s is lost, so it cannot be told which of the rows up to offset %lld that this "
+                             "context took are committed",
+                             part->pb->name, (long long)part->info.end);
+    if (part->info.floor > part->committed)
         *out = GAP;
-    else
-        *out = part->info.end <= part->committed ? DROP_ON_DISK : KEEP;
+    else if (part->info.rows > 0 && part->info.end > part->committed)
+        *out = KEEP;
     return PML_OK;
 }
 
@@ -199,27 +239,40 @@ static int gap(const rt_part *part, int64_t snapshot_id, pml_error *err)
                          part->pb->name, (long long)part->committed, (long long)part->info.floor);
 }
 
+/* All of them first, whatever else is wrong. The latest snapshot says what an advance to it would: no plan will ever show what is
+   written to such a PB from now on, so nothing more is taken (7.6). */
+static void find_dead(rt_pins *p, const pml_effective *eff, int64_t snapshot_id, bool latest)
+{
+    for (size_t i = 0; i < p->n; i++) {
+        rt_part *part = &p->parts[i];
+        part->dead = is_dead(part, eff, snapshot_id);
+        if (part->dead && latest)
+            pml_rt_pb__refuse(part->pb, RT_PB_RESET_REQUIRED, "a plan found its progress reset by an overwrite or a rollback");
+        if (!part->dead || part->info.rows == 0)
+            continue;
+        (void)atomic_fetch_add(&p->ctx->dropped_views, 1);
+        pml_env__log(p->ctx->env, PML_LOG_WARN, "realtime", "%s: rows in memory are left out of a plan, their history was reset",
+                     part->pb->name);
+    }
+}
+
 static int resolve_parts(rt_pins *p, bool *again, const pml_effective *eff, int64_t snapshot_id, bool latest, pml_error *err)
 {
     size_t kept = 0, n = p->n;
+    find_dead(p, eff, snapshot_id, latest);
     for (size_t i = 0; i < n; i++) {
         verdict v = KEEP;
         rt_part *part = &p->parts[i];
-        PML_RETURN_IF(judge(&v, part, eff, snapshot_id, err));
+        PML_RETURN_IF(judge(&v, part, eff, latest, err));
         if (v == GAP) {
             *again = latest;
             (void)atomic_fetch_add(&p->ctx->plan_retries, latest ? 1 : 0);
             return gap(part, snapshot_id, err);
         }
-        if (v == KEEP) {
+        if (v == KEEP)
             PML_RETURN_IF(pml_rt_part__count(&part->visible, p, part, err));
-            continue;
-        }
-        (void)atomic_fetch_add(&p->ctx->dropped_views, v == DROP_DEAD ? 1 : 0);
-        if (v == DROP_DEAD)
-            pml_env__log(p->ctx->env, PML_LOG_WARN, "realtime", "%s: rows in memory are left out of a plan, their history was reset",
-                         part->pb->name);
-        part_clear(part);
+        else
+            part_clear(part);
     }
     for (size_t i = 0; i < n; i++)
         if (p->parts[i].pb != NULL)

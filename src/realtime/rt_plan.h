@@ -29,6 +29,7 @@ typedef struct rt_part {
     pml_rt_view_info info;
     int64_t committed; /* C(S, PB) */
     int64_t visible;   /* rows that are shown */
+    bool dead;         /* the snapshot has another history */
 } rt_part;
 
 typedef struct rt_pins {

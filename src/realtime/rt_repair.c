@@ -130,7 +130,7 @@ static int repair_decide(void *arg, pml_commit_decision *d, const pml_commit_bas
     pml_progress__unpublish(&k->written, k->table->env, false); /* of an attempt that may be visible */
     if (base->latest == NULL)
         return pml_error__at(err, PML_E_INVAL, PML_PLACE_SNAPSHOT, k->table->path, "%s has no snapshot: nothing is lost", k->table->path);
-    PML_TRY(pml_effective__load_table(&eff, k->table, base->latest, NULL, err));
+    PML_TRY(pml_effective__load_to_repair(&eff, k->table, base->latest, err));
     PML_TRY(check_statements(&d->nothing, k, eff, err));
     d->result_id = base->latest->id;
     d->identifier = PML_COMMIT_IDENTIFIER_BATCH;

@@ -387,11 +387,26 @@ static void effective_with_a_missing_progress_file_is_an_error(void **state)
     pml_error err = PML_ERROR_INIT;
     pml_effective *e;
     const pml_effective_source source = world_source(&w);
-    const pml_effective_options o = world_options(PML_RT_FOREIGN_ASK);
+    pml_effective_options o = world_options(PML_RT_FOREIGN_ASK);
     must_commit(&w, WORLD_P, 0, 5);
     w.progress[0].exists = false;
     must_fail_with(PML_E_IO, pml_effective__load(&e, w.env, &source, &o, NULL, NULL, &err), &err);
     assert_non_null(strstr(err.message, "metadata/0.offsets"));
+    /* Unless the caller is about to end the loss; but what cannot be read is not missing. */
+    o.missing_is_lost = true;
+    w.calls = 0;
+    w.fail_at = 0;
+    must_ok(pml_effective__load(&e, w.env, &source, &o, NULL, NULL, &err), &err);
+    assert_true(e->progress.all_lost);
+    assert_int_equal(e->progress.n, 0);
+    pml_effective__release(e);
+    const long calls = w.calls;
+    w.fail_code = PML_E_IO;
+    for (w.fail_at = 1; w.fail_at <= calls; w.fail_at++) {
+        w.calls = 0;
+        must_fail_with(PML_E_IO, pml_effective__load(&e, w.env, &source, &o, NULL, NULL, &err), &err);
+        assert_null(e);
+    }
     END_WORLD;
 }
 

@@ -167,6 +167,58 @@ static void snapshot_below_the_floor_of_memory_is_a_gap_however_it_was_chosen(vo
     rt_kit_close(&k);
 }
 
+static void must_show_partition(rt_kit *k, int64_t snapshot, const char *p, int64_t from, int64_t to)
+{
+    pml_scan *scan;
+    pml_plan *plan;
+    pml_predicate *is_p;
+    pml_error err = PML_ERROR_INIT;
+    const pml_literal literal = {p, strlen(p)};
+    must_ok(pml_scan_new(&scan, k->table, &err), &err);
+    must_ok(pml_predicate_leaf(&is_p, k->table, "p", PML_OP_EQ, &literal, 1, &err), &err);
+    must_ok(pml_scan_set_predicate(scan, is_p, &err), &err);
+    pml_predicate_free(is_p);
+    must_ok(pml_scan_set_realtime(scan, k->ctx, &err), &err);
+    must_ok(pml_scan_set_snapshot(scan, snapshot, &err), &err);
+    must_ok(pml_scan_plan(&plan, scan, &err), &err);
+    pml_scan_free(scan);
+    rt_kit_must_be(k, plan, from, to);
+    pml_plan_free(plan);
+}
+
+/* What memory has let go of is missing in an older snapshot, whether memory has further rows or not. A partition-bucket that the
+   query cannot need, or that this context never had rows of, lacks nothing. */
+static void snapshot_without_rows_that_memory_let_go_of_is_a_gap_when_memory_is_empty(void **state)
+{
+    (void)state;
+    rt_kit k;
+    rt_kit_create(&k, NULL, "\"p\"", "");
+    rt_kit_start(&k, NULL, NULL);
+    (void)rt_kit_append(&k, 5, "b"); /* snapshot 1 */
+    rt_kit_write(&k, 5, "a");
+    must_show_by(&k, PML_SCAN_ID, 1, NULL, 0, 10);
+    assert_int_equal(rt_kit_cycle(&k, 1), 2);
+    make_tag(&k, 1, "one");
+    assert_int_equal(rt_kit_metrics(&k).total_row_count, 0);
+    must_refuse_by(&k, PML_SCAN_ID, 1, NULL, PML_E_PROGRESS_GAP);
+    must_refuse_by(&k, PML_SCAN_TAG, 0, "one", PML_E_PROGRESS_GAP);
+    must_show_by(&k, PML_SCAN_ID, 2, NULL, 0, 10);
+    rt_kit_must_show(&k, 0, 10);
+    must_show_partition(&k, 1, "b", 0, 5);
+    rt_kit_write(&k, 5, "b"); /* memory of one partition, a hole in the other */
+    must_refuse_by(&k, PML_SCAN_ID, 1, NULL, PML_E_PROGRESS_GAP);
+    k.next_id = 10;
+    rt_kit_stop(&k);
+    rt_kit_start(&k, NULL, NULL); /* another one: of a it knows nothing, b began after snapshot 2 */
+    rt_kit_write(&k, 5, "b");
+    must_show_by(&k, PML_SCAN_ID, 2, NULL, 0, 15);
+    (void)rt_kit_cycle(&k, 2);
+    must_refuse_by(&k, PML_SCAN_ID, 2, NULL, PML_E_PROGRESS_GAP);
+    must_show_by(&k, PML_SCAN_ID, 3, NULL, 0, 15);
+    must_show_partition(&k, 1, "a", 0, 0);
+    rt_kit_close(&k);
+}
+
 /* The rows of before a reset are another life than what memory holds: the snapshot alone is shown. */
 static void memory_of_a_later_life_is_not_shown_on_a_snapshot_from_before_the_reset(void **state)
 {
@@ -213,6 +265,7 @@ static void tag_whose_anchor_expired_has_lost_its_progress(void **state)
 {
     (void)state;
     rt_kit k;
+    pml_error err = PML_ERROR_INIT;
     rt_kit_create(&k, NULL, "", "");
     rt_kit_start(&k, NULL, manual);
     (void)cycle(&k, 1, "a");
@@ -226,6 +279,9 @@ static void tag_whose_anchor_expired_has_lost_its_progress(void **state)
         remove_snapshot(&k, i);
     rt_kit_write(&k, 5, "a");
     must_refuse_by(&k, PML_SCAN_TAG, 0, "two", PML_E_PROGRESS_LOST);
+    rt_kit_must_show(&k, 0, 15);
+    must_ok(pml_rt_advance(k.ctx, rt_kit_cycle(&k, 4), &err), &err);
+    must_refuse_by(&k, PML_SCAN_TAG, 0, "two", PML_E_PROGRESS_LOST); /* what memory let go of may be missing there */
     rt_kit_must_show(&k, 0, 15);
     pml_rt_context *ctx = k.ctx;
     k.ctx = NULL;
@@ -366,6 +422,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_is_shown_on_top_of_any_chosen_snapshot),
         cmocka_unit_test(snapshot_below_the_floor_of_memory_is_a_gap_however_it_was_chosen),
+        cmocka_unit_test(snapshot_without_rows_that_memory_let_go_of_is_a_gap_when_memory_is_empty),
         cmocka_unit_test(memory_of_a_later_life_is_not_shown_on_a_snapshot_from_before_the_reset),
         cmocka_unit_test(tag_whose_snapshot_expired_keeps_its_progress),
         cmocka_unit_test(tag_whose_anchor_expired_has_lost_its_progress),

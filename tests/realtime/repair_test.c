@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "storage/file_io.h"
 #include "support/faulty_fs.h"
 #include "support/rt_kit.h"
 
@@ -186,6 +187,84 @@ static void repair_after_the_anchor_expired_states_every_partition_bucket(void *
     rt_kit_close(&k);
 }
 
+/* Five live rows in a and in b, and then, when said so, an append by somebody who drops the property; all progress files are taken away. */
+static void start_missing(rt_kit *k, bool append)
+{
+    char path[600];
+    pml_error err = PML_ERROR_INIT;
+    rt_kit_create(k, NULL, "\"p\"", "");
+    rt_kit_start(k, NULL, NULL);
+    rt_kit_write(k, 5, "a");
+    rt_kit_write(k, 5, "b");
+    (void)rt_kit_cycle(k, 1);
+    if (append)
+        (void)rt_kit_append(k, 5, "a");
+    rt_kit_stop(k);
+    (void)snprintf(path, sizeof path, "%s/metadata", k->path);
+    must_ok(pml_file__remove_tree(k->t->env, path, &err), &err);
+}
+
+static void must_be_missing(rt_kit *k)
+{
+    pml_rt_offsets *o;
+    pml_error err = PML_ERROR_INIT;
+    must_fail_with(PML_E_IO, pml_rt_offsets_load(&o, k->table, -1, &err), &err);
+    assert_non_null(strstr(err.message, "pml offsets repair"));
+}
+
+/* Taken away by hand: an error and never "nothing was committed", but with a way out. */
+static void repair_of_a_missing_progress_file_states_every_partition_bucket(void **state)
+{
+    (void)state;
+    for (int append = 0; append < 2; append++) {
+        rt_kit k;
+        pml_error err = PML_ERROR_INIT;
+        pml_rt_commit_result r;
+        static const char *const partitions[] = {"a", "b"};
+        pml_rt_pb pbs[2];
+        pml_rt_statement all[2];
+        start_missing(&k, append);
+        must_be_missing(&k);
+        for (int i = 0; i < 2; i++) {
+            pbs[i] = (pml_rt_pb)PML_RT_PB_INIT;
+            pbs[i].n_partition = 1;
+            pbs[i].partition = &partitions[i];
+            all[i] = (pml_rt_statement){&pbs[i], 5};
+        }
+        must_fail_with(PML_E_INVAL, repair(&k, "a", 5, &r, &err), &err);
+        assert_non_null(strstr(err.message, "p=b/bucket-0"));
+        (void)rt_kit_drop(&k, "c");
+        must_be_missing(&k); /* still */
+        must_ok(pml_rt_progress_repair(&r, k.table, all, 2, &err), &err);
+        assert_int_equal(r.already_committed, 0);
+        must_be(&k, "a", 5, false, NULL, false);
+        rt_kit_start(&k, NULL, NULL);
+        rt_kit_write(&k, 5, "b");
+        (void)rt_kit_cycle(&k, 2);
+        must_be(&k, "b", 10, false, NULL, false);
+        rt_kit_must_store(&k, 0, k.next_id);
+        rt_kit_close(&k);
+    }
+}
+
+static void truncate_ends_the_loss_of_a_missing_progress_file(void **state)
+{
+    (void)state;
+    for (int append = 0; append < 2; append++) {
+        rt_kit k;
+        start_missing(&k, append);
+        (void)rt_kit_truncate(&k);
+        must_be(&k, "a", 0, false, NULL, false);
+        must_be(&k, "b", 0, false, NULL, false);
+        rt_kit_start(&k, NULL, NULL);
+        k.next_id = 0;
+        rt_kit_write(&k, 5, "b");
+        (void)rt_kit_cycle(&k, 2);
+        rt_kit_must_store(&k, 0, 5);
+        rt_kit_close(&k);
+    }
+}
+
 /* A table that somebody emptied while its progress was lost: nothing has files, so nothing need be stated. */
 static void repair_of_an_empty_table_needs_no_statement(void **state)
 {
@@ -281,6 +360,8 @@ int main(void)
         cmocka_unit_test(repair_of_what_is_not_lost_is_refused),
         cmocka_unit_test(repair_of_a_table_without_snapshots_is_refused),
         cmocka_unit_test(repair_after_the_anchor_expired_states_every_partition_bucket),
+        cmocka_unit_test(repair_of_a_missing_progress_file_states_every_partition_bucket),
+        cmocka_unit_test(truncate_ends_the_loss_of_a_missing_progress_file),
         cmocka_unit_test(repair_of_an_empty_table_needs_no_statement),
         cmocka_unit_test(repair_with_any_failure_is_whole_or_nothing),
         cmocka_unit_test(repair_without_memory_changes_nothing),

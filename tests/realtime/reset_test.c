@@ -182,6 +182,44 @@ static void context_answers_reset_after_our_own_drop(void **state)
     rt_kit_close(&k);
 }
 
+/* A write cannot know of a reset that nothing of this context has looked at. A plan of the latest snapshot looks: from then on no write
+   is accepted whose rows no plan will ever show, also when memory has no rows. A plan of an older one is no news. */
+static void plan_that_finds_a_reset_ends_writes_to_the_partition_bucket(void **state)
+{
+    (void)state;
+    for (int empty = 0; empty < 2; empty++) {
+        rt_kit k;
+        pml_error err = PML_ERROR_INIT;
+        pml_rt_prepared *p;
+        pml_plan *plan;
+        start(&k);
+        must_ok(pml_rt_advance(k.ctx, 1, &err), &err);
+        k.next_id = 100;
+        if (!empty)
+            rt_kit_write(&k, 5, "a");
+        (void)rt_kit_drop(&k, "a");
+        must_ok(rt_kit_try_plan(&plan, &k, k.ctx, 1, &err), &err);
+        pml_plan_free(plan);
+        if (!empty)
+            rt_kit_write(&k, 5, "a");
+        rt_kit_must_show(&k, 5, 15);
+        must_fail_with(PML_E_RECREATE, rt_kit_try_write(&k, 1, "a", NULL, NULL, &err), &err);
+        assert_non_null(strstr(err.message, "p=a/bucket-0"));
+        must_fail_with(PML_E_RECREATE, pml_rt_seal(k.w, &err), &err);
+        must_fail_with(PML_E_RECREATE, pml_rt_prepare(&p, k.w, 3, NULL, &err), &err);
+        assert_int_equal(rt_kit_metrics(&k).pb_reset, 1);
+        k.next_id = 15;
+        rt_kit_write(&k, 5, "b");
+        rt_kit_must_show(&k, 5, 20);
+        rt_kit_stop(&k);
+        rt_kit_start(&k, NULL, NULL);
+        k.next_id = 0;
+        rt_kit_write(&k, 5, "a");
+        rt_kit_must_show(&k, 0, 15);
+        rt_kit_close(&k);
+    }
+}
+
 /* A partition-bucket that the table never saw committed is not touched by a truncate: its rows are uncommitted, not removed. */
 static void memory_never_committed_outlives_our_truncate(void **state)
 {
@@ -362,6 +400,7 @@ int main(void)
         cmocka_unit_test(spec_of_some_keys_marks_every_partition_that_agrees),
         cmocka_unit_test(batch_overwrite_marks_the_partitions_it_replaces),
         cmocka_unit_test(context_answers_reset_after_our_own_drop),
+        cmocka_unit_test(plan_that_finds_a_reset_ends_writes_to_the_partition_bucket),
         cmocka_unit_test(memory_never_committed_outlives_our_truncate),
         cmocka_unit_test(lost_entry_becomes_a_mark_when_we_drop_its_partition),
         cmocka_unit_test(truncate_ends_a_loss_of_everything),

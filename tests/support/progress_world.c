@@ -169,7 +169,7 @@ pml_effective_source world_source(world *w)
 
 pml_effective_options world_options(int policy)
 {
-    return (pml_effective_options){1, world_keys, policy, 1000};
+    return (pml_effective_options){1, world_keys, policy, 1000, false};
 }
 
 /* ---- snapshots ---- */

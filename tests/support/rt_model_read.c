@@ -10,25 +10,42 @@ enum { MAY_GAP = 1, MAY_LOSE = 2 };
 
 /* ---- what must be seen ---- */
 
+/* Memory of a history that the snapshot does not have. */
+static bool is_dead(const live_pb *l, const model_mark *e, int64_t snapshot)
+{
+    if (e->state == MARK_KNOWN)
+        return e->lineage != l->lineage;
+    return e->state == MARK_ABSENT && snapshot >= 1 && l->seen >= 0 && snapshot >= l->seen;
+}
+
+/* What a plan of the latest snapshot finds dead takes no more work. */
+static void planned_latest(rt_model *m)
+{
+    for (int pb = 0; pb < m->n_pbs; pb++) {
+        live_pb *l = &m->live[pb];
+        model_mark e = model_effective(m, m->latest, pb);
+        if (l->open && is_dead(l, &e, m->latest))
+            l->state = LIVE_RESET;
+    }
+}
+
 /* The memory rows of a partition-bucket that a plan on this snapshot shows; errors as bits in *errors. */
-static void memory_rows_of(rt_model *m, int64_t snapshot, int pb, rt_ids *to, int *errors)
+static void memory_rows_of(rt_model *m, int64_t snapshot, bool latest, int pb, rt_ids *to, int *errors)
 {
     const live_pb *l = &m->live[pb];
     int64_t floor = l->reclaimed > l->base ? l->reclaimed : l->base, from;
-    bool any = false;
+    bool any = false, had = l->open && (l->offsets.n > 0 || floor > l->base);
     for (size_t i = 0; l->open && i < l->offsets.n; i++)
         any = any || l->offsets.v[i] >= floor;
-    if (!any || l->state == LIVE_RESET)
+    if (l->state == LIVE_RESET || (!any && (latest || !had))) /* rows that memory let go of are in the latest snapshot, if in any */
         return;
     model_mark e = model_effective(m, snapshot, pb);
     from = e.state == MARK_KNOWN ? e.end : 0;
-    if (l->state == LIVE_LOST || e.state == MARK_LOST) {
+    if ((any && l->state == LIVE_LOST) || e.state == MARK_LOST) {
         *errors |= MAY_LOSE;
         return;
     }
-    if (e.state == MARK_KNOWN && e.lineage != l->lineage)
-        return; /* memory of a dead history */
-    if (e.state == MARK_ABSENT && snapshot >= 1 && l->seen >= 0 && snapshot >= l->seen)
+    if (is_dead(l, &e, snapshot))
         return;
     if (floor > from) {
         *errors |= MAY_GAP;
@@ -39,7 +56,8 @@ static void memory_rows_of(rt_model *m, int64_t snapshot, int pb, rt_ids *to, in
             ids_add(to, l->ids.v[i]);
 }
 
-static void rows_of_plan(rt_model *m, int64_t snapshot, bool memory, int64_t at_least, rt_ids *to, int64_t *in_memory, int *errors)
+static void rows_of_plan(rt_model *m, int64_t snapshot, bool latest, bool memory, int64_t at_least, rt_ids *to, int64_t *in_memory,
+                         int *errors)
 {
     rt_ids all = {0};
     *errors = 0;
@@ -49,7 +67,7 @@ static void rows_of_plan(rt_model *m, int64_t snapshot, bool memory, int64_t at_
             ids_add(&all, m->snapshots[snapshot].disk[pb].v[i]);
         size_t before = all.n;
         if (memory)
-            memory_rows_of(m, snapshot, pb, &all, errors);
+            memory_rows_of(m, snapshot, latest, pb, &all, errors);
         *in_memory += (int64_t)(all.n - before);
     }
     for (size_t i = 0; i < all.n; i++)
@@ -305,11 +323,18 @@ static void plan(rt_model *m, model_plan *p, const wish *w)
     *p = (model_plan){.snapshot = snapshot, .limit = w->limit};
     memcpy(p->columns, w->columns == NULL ? m->shape.columns : w->columns,
            strlen(w->columns == NULL ? m->shape.columns : w->columns) + 1);
-    rows_of_plan(m, snapshot, w->memory, w->at_least, &p->expected, &in_memory, &errors);
+    bool latest = w->travel.by == PML_SCAN_LATEST;
+    rows_of_plan(m, snapshot, latest, w->memory, w->at_least, &p->expected, &in_memory, &errors);
     if (model_expect(m, PML_OK, make_scan(m, &scan, w, &err), &err, "scan")) {
         bool armed = w->fault && model_arm(m);
         rc = pml_scan_plan(&p->plan, scan, &err);
         model_disarm(m);
+        if (armed && rc != PML_OK && model_is_fault(rc)) { /* again, whatever was noticed already */
+            armed = false;
+            rc = pml_scan_plan(&p->plan, scan, &err);
+        }
+        if (latest && w->memory)
+            planned_latest(m);
         bool fine = rc == PML_OK ? errors == 0
                     : (errors & MAY_GAP) != 0 && rc == PML_E_PROGRESS_GAP ? true
                     : (errors & MAY_LOSE) != 0 && rc == PML_E_PROGRESS_LOST;

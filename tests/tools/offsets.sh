@@ -108,3 +108,22 @@ exits 0 offsets repair ./t p=a/q=x%2Fy/bucket-0=8 p=b/q=/bucket-0=1
 exits 0 offsets ./t --format csv
 prints "b/__DEFAULT_PARTITION__,0,1,ok,"
 exits 0 ingest ./t rows.csv --live --user u
+
+# ---- the progress file was taken away
+rm t/metadata/*.offsets
+exits 1 offsets ./t
+says "pml offsets repair"
+exits 1 ingest ./t rows.csv --live --user u
+exits 1 offsets repair ./t --last-known
+exits 2 offsets repair ./t p=a/q=x%2Fy/bucket-0=10
+says "p=b/q=__DEFAULT_PARTITION__/bucket-0"
+exits 0 offsets repair ./t p=a/q=x%2Fy/bucket-0=10 p=b/q=/bucket-0=2
+exits 0 offsets ./t --format csv
+prints "b/__DEFAULT_PARTITION__,0,2,ok,"
+exits 0 ingest ./t rows.csv --live --user u
+rm t/metadata/*.offsets
+exits 0 ingest ./t more.csv
+exits 1 offsets ./t
+exits 0 table truncate ./t --yes
+exits 0 offsets ./t --format csv
+prints "b/__DEFAULT_PARTITION__,0,0,reset,"
