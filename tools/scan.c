@@ -91,9 +91,10 @@ static int where_get(scan_request *request, const args *a)
     }
     if (count == 0)
         return EXIT_OK;
-    char *all = app_alloc(n), *to = all;
+    char *all = app_alloc(n);
+    size_t len = 0;
     for (size_t i = 0; (text = args_nth(a, "where", i)) != NULL; i++, sep = " AND ")
-        to += sprintf(to, count == 1 ? "%s%s" : "%s(%s)", sep, text);
+        len += (size_t)snprintf(all + len, n - len, count == 1 ? "%s%s" : "%s(%s)", sep, text);
     request->where_text = all;
     request->where = parse(all);
     return request->where == NULL ? EXIT_USAGE : EXIT_OK;

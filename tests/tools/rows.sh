@@ -85,8 +85,29 @@ for wrong in yesterday 2024-02-30 2024-01-31T25:00 2024-01-31T12:00:60 2024-1-3 
     exits 2 scan t --timestamp "$wrong"
     says "timestamp"
 done
+exits 2 scan t --timestamp 9223372036854775808
+says "from -9223372036854775808 to 9223372036854775807"
+exits 2 scan t --limit 99999999999999999999
+says "to 9223372036854775807"
 exits 2 scan t --snapshot 1 --tag x
 says "only one of them"
+
+# A hole in the snapshots is no expiry: planning again does not help. The search by time begins in the middle.
+exits 0 table create hole --columns "$columns"
+for _ in 1 2 3; do
+    exits 0 load hole rows.jsonl
+done
+mv warehouse/default.db/hole/snapshot/snapshot-2 .
+exits 4 count hole --snapshot 2
+says "its file is missing"
+exits 4 files hole --snapshot 2
+says "its file is missing"
+exits 4 files hole --snapshot 99
+says "has no snapshot 99: there are 1 to 3"
+exits 4 count hole --timestamp 9999-01-01
+says "the file of snapshot 2"
+exits 0 count hole --snapshot 3
+prints_exactly 9
 exits 2 count t --watermark 1 --timestamp 1
 exits 2 dump t --watermark much
 exits 2 dump t --tag x --snapshot 1
