@@ -159,3 +159,16 @@ exits 0 load t many.jsonl
 { "$PML" dump t 2>err; echo $? >code; } | head -n 1 >/dev/null
 [ "$(cat code)" -eq 0 ] || fail "a closed pipe ended pml with $(cat code)"
 [ ! -s err ] || fail "a closed pipe was complained about"
+
+# A file whose columns are not the table's is damaged data, not a wrong command line and no missing feature.
+for types in "DATE DOUBLE" "DECIMAL(20,2) DECIMAL(4,2)"; do
+    from=${types% *} to=${types#* }
+    exits 0 table create types --columns "id INT, v $from"
+    case $from in DATE) value=2024-01-31 ;; *) value=123456789012345678.25 ;; esac
+    printf '{"id":1,"v":"%s"}\n' "$value" >one.jsonl
+    exits 0 load types one.jsonl
+    sed -i "s/\"$from\"/\"$to\"/; s/\"DECIMAL(20, 2)\"/\"$to\"/" warehouse/default.db/types/schema/schema-0
+    exits 1 dump types
+    says ".parquet"
+    exits 0 table drop types --yes
+done
