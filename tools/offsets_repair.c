@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arrow_text.h"
 #include "commands.h"
 #include "output.h"
 #include "partition.h"
@@ -105,6 +106,70 @@ static int parse_words(statements *s, const args *a, const partition_keys *keys)
     return EXIT_OK;
 }
 
+/* ---- files of what is stated ---- */
+
+/* As `pml files` shows the partition; malloc'ed. */
+static char *statement_path(const pml_table *table, const partition_keys *keys, const pml_rt_statement *s)
+{
+    const char *none = pml_table_option(table, "partition.default-name");
+    const char **values = app_alloc(keys->n * sizeof *values);
+    for (size_t i = 0; i < keys->n; i++) {
+        const char *v = s->pb->partition[i];
+        bool blank = strspn(v, " \t") == strlen(v);
+        values[i] = !blank ? v : none != NULL ? none : "__DEFAULT_PARTITION__";
+    }
+    char *path = partition_path(keys, values);
+    free(values);
+    return path;
+}
+
+/* *seen: whether a live file lies there. */
+static int find_file(bool *seen, pml_table *table, const char *path, int32_t bucket, pml_error *err)
+{
+    struct ArrowArrayStream stream = {0};
+    struct ArrowSchema schema = {0};
+    struct ArrowArray array = {0};
+    *seen = false;
+    int rc = pml_table_files(&stream, table, -1, err);
+    if (rc == PML_OK && stream.get_schema(&stream, &schema) != 0)
+        rc = pml_stream_error(&stream, err);
+    int64_t p = rc == PML_OK ? arrow_find(&schema, "partition") : -1, b = rc == PML_OK ? arrow_find(&schema, "bucket") : -1;
+    while (rc == PML_OK && p >= 0 && b >= 0 && !*seen && (rc = output_next(&stream, &array, err)) == PML_OK && array.release != NULL) {
+        const int32_t *buckets = array.children[b]->buffers[1];
+        for (int64_t row = array.offset; row < array.offset + array.length && !*seen; row++)
+            *seen = buckets[array.children[b]->offset + row] == bucket && arrow_string_equals(array.children[p], row, path);
+        array.release(&array);
+    }
+    if (schema.release != NULL)
+        schema.release(&schema);
+    if (stream.release != NULL)
+        stream.release(&stream);
+    return rc;
+}
+
+/* When nothing is known of any end, a name with a typing mistake would become one: what has rows has files. */
+static int check_files(const args *a, pml_table *table, const partition_keys *keys, const statements *s)
+{
+    pml_error err = PML_ERROR_INIT;
+    pml_rt_offsets *offsets = NULL;
+    int code = EXIT_OK, rc = pml_rt_offsets_load(&offsets, table, -1, &err);
+    bool all_lost = rc == PML_OK && pml_rt_offsets_all_lost(offsets);
+    pml_rt_offsets_free(offsets);
+    rc = PML_OK; /* the repair itself says what is wrong */
+    for (size_t i = 0; all_lost && !args_has(a, "without-files") && i < s->n && rc == PML_OK && code == EXIT_OK; i++) {
+        bool seen = true;
+        char *path = statement_path(table, keys, &s->v[i]);
+        if (s->v[i].end > 0)
+            rc = find_file(&seen, table, path, s->pbs[i].bucket, &err);
+        if (rc == PML_OK && !seen)
+            code = args_wrong(a->command,
+                              "%s%sbucket-%d has no files, so no rows: is its name right? --without-files states its end all the same",
+                              path, keys->n > 0 ? "/" : "", (int)s->pbs[i].bucket);
+        free(path);
+    }
+    return rc == PML_OK ? code : app_fail(rc, &err);
+}
+
 /* ---- repair ---- */
 
 static int repair(pml_table *table, const pml_rt_statement *v, size_t n)
@@ -156,6 +221,8 @@ static int repair_words(const args *a, pml_table *table)
         code = parse_words(&s, a, &keys);
     }
     if (code == EXIT_OK)
+        code = check_files(a, table, &keys, &s);
+    if (code == EXIT_OK)
         code = repair(table, s.v, s.n);
     statements_free(&s);
     partition_keys_free(&keys);
@@ -178,6 +245,7 @@ static int run_repair(struct app *app, const args *a)
 
 static const args_option repair_options[] = {
     {"last-known", NULL, "every lost entry keeps the end that was known before it was lost"},
+    {"without-files", NULL, "also partition-buckets without files, when all progress is lost"},
     {"branch", "NAME", "a branch of the table"},
     OPTION_WAREHOUSE,
     {NULL, NULL, NULL}};
@@ -190,8 +258,9 @@ const command command_offsets_repair = {
     .summary = "Say up to which offset lost partition-buckets are in the table, in a snapshot of its own.",
     .details =
         "STATEMENT is KEY=VALUE/.../bucket-B=OFFSET, with every partition key; '/', '=' and '%' in values are written %2F,\n"
-        "%3D and %25: the form in which `pml offsets` shows a partition. OFFSET is exclusive. Look at the rows first: too low an offset writes rows twice, too high a one\n"
-        "leaves rows out. --last-known is right after another writer deleted single rows.\n",
+        "%3D and %25: the form in which `pml offsets` shows a partition. OFFSET is exclusive. Look at the rows first: too\n"
+        "low an offset writes rows twice, too high a one leaves rows out. --last-known is right after another writer deleted single\n"
+        "rows.\n",
     .examples = "  pml offsets repair events --last-known\n"
                 "  pml offsets repair events dt=2026-01-01/bucket-0=1200 dt=2026-01-02/bucket-0=0\n",
     .options = repair_options,

@@ -99,7 +99,7 @@ prints "p=a/q=x%2Fy,0,8,ok,"
 exits 2 offsets clean ./t --older-than soon
 says "--older-than"
 
-# ---- all lost
+# ---- all lost: what has no files is no partition-bucket, but for one who says so
 rm t/snapshot/snapshot-8 t/snapshot/snapshot-9 t/snapshot/snapshot-10
 sed -i '/"properties"/,/}/d' t/snapshot/snapshot-11
 exits 0 offsets ./t --format csv
@@ -108,7 +108,21 @@ says "pml offsets repair"
 exits 1 offsets repair ./t --last-known
 exits 2 offsets repair ./t p=a/q=x%2Fy/bucket-0=8
 says "p=b/q=__DEFAULT_PARTITION__/bucket-0"
+exits 2 offsets repair ./t p=a/q=x%2Fy/bucket-0=8 p=b/q=/bucket-0=1 p=zz/q=1/bucket-0=7
+says "p=zz/q=1/bucket-0 has no files"
+exits 2 offsets repair ./t p=a/q=x%2Fy/bucket-0=8 p=b/q=/bucket-0=1 p=a/q=x%2Fy/bucket-1=7
+says "p=a/q=x%2Fy/bucket-1 has no files"
 exits 0 offsets repair ./t p=a/q=x%2Fy/bucket-0=8 p=b/q=/bucket-0=1
 exits 0 offsets ./t --format csv
 prints "p=b/q=__DEFAULT_PARTITION__,0,1,ok,"
 exits 0 ingest ./t rows.csv --live --user u
+exits 0 table create ./u --live --columns "id INT NOT NULL, p STRING" --partition-by p
+printf 'id,p\n1,a\n' >one.csv
+exits 0 ingest ./u one.csv --live
+exits 0 ingest ./u one.csv
+rm u/snapshot/snapshot-1
+sed -i '/"properties"/,/}/d' u/snapshot/snapshot-2
+exits 2 offsets repair ./u p=a/bucket-0=1 p=gone/bucket-0=5
+exits 0 offsets repair ./u p=a/bucket-0=1 p=gone/bucket-0=5 p=new/bucket-0=0 --without-files
+exits 0 offsets ./u --format csv
+prints "p=gone,0,5,ok,"
