@@ -81,3 +81,6 @@ exits 2 scan t --columns ,
 says "names no column"
 exits 2 dump t --columns " , "
 says "names no column"
+selects "1 3" "s NOT LIKE 'banana'"
+exits 2 count t --where "s NOT LIKE 'a%'"
+says "NOT LIKE"
