@@ -14,7 +14,7 @@
 /* ---- one entry ---- */
 
 typedef struct entry {
-    char *partition;
+    char *partition, *values; /* as a path, as a JSON object */
     int32_t bucket;
     int64_t tiered;
     const char *state;
@@ -30,7 +30,7 @@ typedef struct entries {
 static void entries_free(entries *e)
 {
     for (size_t i = 0; i < e->n; i++)
-        free(e->v[i].partition);
+        free(e->v[i].partition), free(e->v[i].values);
     free(e->v);
     *e = (entries){0};
 }
@@ -48,6 +48,7 @@ static int entries_get(entries *out, const pml_rt_offsets *offsets, const partit
             return PML_E_INTERNAL;
         entry *e = &out->v[out->n++];
         *e = (entry){.partition = partition_path(keys, info.pb->partition),
+                     .values = partition_json(keys, info.pb->partition),
                      .bucket = info.pb->bucket,
                      .tiered = info.tiered,
                      .state = info.lost ? "lost" : info.reset ? "reset" : "ok"};
@@ -56,8 +57,8 @@ static int entries_get(entries *out, const pml_rt_offsets *offsets, const partit
     return PML_OK;
 }
 
-/* snapshot -2: the column is left out. */
-static void print_entry(output *o, int64_t snapshot, const entry *e)
+/* snapshot -2: the column is left out. values: with the object, which only JSON has. */
+static void print_entry(output *o, int64_t snapshot, bool values, const entry *e)
 {
     if (snapshot != -2)
         output_cell_int(o, snapshot);
@@ -69,11 +70,17 @@ static void print_entry(output *o, int64_t snapshot, const entry *e)
         output_cell_int(o, e->tiered);
     output_cell(o, e->state);
     output_cell(o, e->lineage[0] == '\0' ? NULL : e->lineage);
+    if (values)
+        output_cell(o, e->values);
 }
 
 static const output_column columns[] = {{"snapshot", true}, {"partition", false}, {"bucket", true},
-                                        {"tiered", true},   {"state", false},     {"lineage", false}};
-enum { COLUMNS = sizeof columns / sizeof *columns };
+                                        {"tiered", true},   {"state", false},     {"lineage", false},
+                                        {"values", true}};
+static size_t columns_of(output_format format)
+{
+    return sizeof columns / sizeof *columns - (format != OUTPUT_JSON);
+}
 
 static void say_all_lost(const pml_table *table)
 {
@@ -102,9 +109,9 @@ static int print_once(pml_table *table, const partition_keys *keys, int64_t snap
     int rc = load(&e, table, keys, snapshot, err);
     if (rc != PML_OK)
         return rc;
-    output *o = output_new(format, columns + 1, COLUMNS - 1);
+    output *o = output_new(format, columns + 1, columns_of(format) - 1);
     for (size_t i = 0; i < e.n; i++)
-        print_entry(o, -2, &e.v[i]);
+        print_entry(o, -2, format == OUTPUT_JSON, &e.v[i]);
     output_end(o);
     if (e.all_lost)
         say_all_lost(table);
@@ -139,8 +146,8 @@ static void print_line(watch *w, output **block, int64_t snapshot, const entry *
 {
     output *o = w->out;
     if (o == NULL && *block == NULL)
-        *block = output_new(w->format, columns, COLUMNS); /* a table for each snapshot */
-    print_entry(o == NULL ? *block : o, snapshot, e);
+        *block = output_new(w->format, columns, columns_of(w->format)); /* a table for each snapshot */
+    print_entry(o == NULL ? *block : o, snapshot, w->format == OUTPUT_JSON, e);
 }
 
 /* What differs from the snapshot before. */
@@ -194,7 +201,7 @@ static int watch_table(pml_table *table, const partition_keys *keys, output_form
     (void)sigaddset(&stop, SIGTERM);
     (void)sigprocmask(SIG_BLOCK, &stop, NULL);
     if (format != OUTPUT_TABLE)
-        w.out = output_new(format, columns, COLUMNS);
+        w.out = output_new(format, columns, columns_of(format));
     do
         rc = look(&w, table, err);
     while (rc == PML_OK && sigtimedwait(&stop, NULL, &pause) < 0);
@@ -253,7 +260,8 @@ const command command_offsets = {
     .details = "tiered is exclusive: rows with offsets below it are in data files of the snapshot. state: ok; lost (no "
                "offset can\n"
                "be told: pml offsets repair); reset (an overwrite began anew); with --watch also gone (an old reset was\n"
-               "forgotten). A partition is written as `pml offsets repair` takes it: p=a%2Fb/q=c.\n",
+               "forgotten). A partition is written as `pml offsets repair` takes it: p=a%2Fb/q=c;\n"
+               "in JSON values is an object, {\"p\":\"a/b\",\"q\":\"c\"}.\n",
     .examples = "  pml offsets events\n"
                 "  pml offsets events --snapshot 12 --format json\n"
                 "  pml offsets events --watch --format json\n",

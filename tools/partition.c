@@ -65,6 +65,19 @@ char *partition_path(const partition_keys *k, const char *const *values)
     return text;
 }
 
+char *partition_json(const partition_keys *k, const char *const *values)
+{
+    json_t *object = json_object();
+    bool good = object != NULL;
+    for (size_t i = 0; i < k->n && good; i++)
+        good = json_object_set_new(object, k->names[i], json_string(values[i])) == 0;
+    char *text = good ? json_dumps(object, JSON_COMPACT) : NULL;
+    char *copy = text == NULL ? app_strndup("null", 4) : app_strndup(text, strlen(text)); /* bytes that are no UTF-8 */
+    free(text);
+    json_decref(object);
+    return copy;
+}
+
 static int hex(char c)
 {
     return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;

@@ -16,6 +16,8 @@ void partition_keys_free(partition_keys *k);
 
 /* "p=a%2Fb/q=c"; "" without keys. malloc'ed. */
 char *partition_path(const partition_keys *k, const char *const *values);
+/* {"p":"a/b","q":"c"}; malloc'ed. */
+char *partition_json(const partition_keys *k, const char *const *values);
 /* %2F and its like become bytes, in place. False for %00: no value has that byte. */
 bool partition_unescape(char *text);
 

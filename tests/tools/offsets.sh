@@ -32,6 +32,7 @@ wait $watcher || code=$?
 sed -n 1p seen | grep -q '^{"snapshot":1,"partition":"p=a/q=x%2Fy","bucket":0,"tiered":2,"state":"ok","lineage":"' || fail "line 1: $(cat seen)"
 sed -n 3p seen | grep -q '^{"snapshot":2,"partition":"p=c/q=z","bucket":0,"tiered":1,"state":"ok"' || fail "line 3: $(cat seen)"
 sed -n 4p seen | grep -q '^{"snapshot":4,"partition":"p=c/q=z","bucket":0,"tiered":0,"state":"reset"' || fail "line 4: $(cat seen)"
+sed -n 1p seen | grep -q '","values":{"p":"a","q":"x/y"}}$' || fail "line 1: $(cat seen)"
 exits 2 offsets ./t --watch --snapshot 1
 says "--snapshot does not go with it"
 exits 2 offsets ./t --interval 1
