@@ -189,7 +189,9 @@ int args_int64(int64_t *out, const args *a, const char *name, int64_t low, int64
     if (good && !minus)
         good = !__builtin_sub_overflow(0, v, &v);
     if (!good || v < low || v > high) {
-        if (high == INT64_MAX)
+        bool digits = text[minus] != '\0' && strspn(text + minus, "0123456789") == strlen(text + minus);
+        bool too_high = digits && !minus && (!good || v > high);
+        if (high == INT64_MAX && low != INT64_MIN && !too_high)
             return args_wrong(a->command, "--%s must be a whole number, at least %lld, not \"%s\"", name,
                               (long long)low, text);
         return args_wrong(a->command, "--%s must be a whole number from %lld to %lld, not \"%s\"", name, (long long)low,

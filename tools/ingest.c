@@ -7,7 +7,7 @@
 
 #include "commands.h"
 #include "output.h"
-#include "overwrite.h"
+#include "partition.h"
 #include "progress.h"
 #include "sink.h"
 
@@ -79,6 +79,9 @@ static void say_result(const sink *s, int64_t committed)
     else
         (void)fprintf(stderr, "%" PRId64 " row%s in %" PRId64 " commit%s, snapshot %" PRId64 "\n", committed,
                       committed == 1 ? "" : "s", s->commits, s->commits == 1 ? "" : "s", s->snapshot_id);
+    if (s->replaced.known)
+        (void)fprintf(stderr, "replaced: %" PRId64 " row%s in %" PRId64 " file%s\n", s->replaced.rows, s->replaced.rows == 1 ? "" : "s",
+                      s->replaced.files, s->replaced.files == 1 ? "" : "s");
 }
 
 static bool live_allowed(const pml_table *table)
@@ -144,7 +147,9 @@ static int ingest(struct app *app, const args *a, pml_table *table, const pml_ro
             0, "commit %" PRId64 " of user %s may or may not be in the table: look at `pml snapshots` before repeating",
             s.identifier, pml_commit_user(s.commit));
     else if (opened && committed > 0)
-        (void)app_say(0, "rows in the table: the first %" PRId64 " (snapshot %" PRId64 "); later ones were not added",
+        (void)app_say(0,
+                      "committed were the first %" PRId64 " rows, the last of them in snapshot %" PRId64 "; later ones were not. What others\n"
+                      "     removed since is not in the table: look at `pml snapshots`",
                       committed, s.snapshot_id);
     else if (opened)
         (void)app_say(0, "nothing was added to the table");

@@ -9,29 +9,12 @@
 
 #include "commands.h"
 #include "output.h"
-
-/* "a/b" of the partition values; malloc'ed. */
-static char *partition_text(const pml_rt_pb *pb)
-{
-    size_t n = 1;
-    for (size_t i = 0; i < pb->n_partition; i++)
-        n += strlen(pb->partition[i]) + 1;
-    char *text = app_alloc(n), *to = text;
-    for (size_t i = 0; i < pb->n_partition; i++) {
-        size_t len = strlen(pb->partition[i]);
-        if (i > 0)
-            *to++ = '/';
-        memcpy(to, pb->partition[i], len);
-        to += len;
-    }
-    *to = '\0';
-    return text;
-}
+#include "partition.h"
 
 /* ---- one entry ---- */
 
 typedef struct entry {
-    char *partition;
+    char *partition, *values; /* as a path, as a JSON object */
     int32_t bucket;
     int64_t tiered;
     const char *state;
@@ -47,12 +30,12 @@ typedef struct entries {
 static void entries_free(entries *e)
 {
     for (size_t i = 0; i < e->n; i++)
-        free(e->v[i].partition);
+        free(e->v[i].partition), free(e->v[i].values);
     free(e->v);
     *e = (entries){0};
 }
 
-static int entries_get(entries *out, const pml_rt_offsets *offsets, pml_error *err)
+static int entries_get(entries *out, const pml_rt_offsets *offsets, const partition_keys *keys, pml_error *err)
 {
     size_t n = pml_rt_offsets_count(offsets);
     *out = (entries){0, app_alloc(n * sizeof *out->v), pml_rt_offsets_all_lost(offsets) != 0};
@@ -61,15 +44,21 @@ static int entries_get(entries *out, const pml_rt_offsets *offsets, pml_error *e
         int rc = pml_rt_offsets_get(&info, offsets, i, err);
         if (rc != PML_OK)
             return rc;
+        if (info.pb->n_partition != keys->n) /* the library has compared them */
+            return PML_E_INTERNAL;
         entry *e = &out->v[out->n++];
-        *e = (entry){partition_text(info.pb), info.pb->bucket, info.tiered, info.lost ? "lost" : info.reset ? "reset" : "ok", {0}};
+        *e = (entry){.partition = partition_path(keys, info.pb->partition),
+                     .values = partition_json(keys, info.pb->partition),
+                     .bucket = info.pb->bucket,
+                     .tiered = info.tiered,
+                     .state = info.lost ? "lost" : info.reset ? "reset" : "ok"};
         memcpy(e->lineage, info.lineage, sizeof e->lineage);
     }
     return PML_OK;
 }
 
-/* snapshot -2: the column is left out. */
-static void print_entry(output *o, int64_t snapshot, const entry *e)
+/* snapshot -2: the column is left out. values: with the object, which only JSON has. */
+static void print_entry(output *o, int64_t snapshot, bool values, const entry *e)
 {
     if (snapshot != -2)
         output_cell_int(o, snapshot);
@@ -81,11 +70,17 @@ static void print_entry(output *o, int64_t snapshot, const entry *e)
         output_cell_int(o, e->tiered);
     output_cell(o, e->state);
     output_cell(o, e->lineage[0] == '\0' ? NULL : e->lineage);
+    if (values)
+        output_cell(o, e->values);
 }
 
 static const output_column columns[] = {{"snapshot", true}, {"partition", false}, {"bucket", true},
-                                        {"tiered", true},   {"state", false},     {"lineage", false}};
-enum { COLUMNS = sizeof columns / sizeof *columns };
+                                        {"tiered", true},   {"state", false},     {"lineage", false},
+                                        {"values", true}};
+static size_t columns_of(output_format format)
+{
+    return sizeof columns / sizeof *columns - (format != OUTPUT_JSON);
+}
 
 static void say_all_lost(const pml_table *table)
 {
@@ -95,28 +90,28 @@ static void say_all_lost(const pml_table *table)
                   pml_table_path(table));
 }
 
-static int load(entries *out, pml_table *table, int64_t snapshot, pml_error *err)
+static int load(entries *out, pml_table *table, const partition_keys *keys, int64_t snapshot, pml_error *err)
 {
     pml_rt_offsets *offsets = NULL;
     *out = (entries){0};
     int rc = pml_rt_offsets_load(&offsets, table, snapshot, err);
     if (rc == PML_OK)
-        rc = entries_get(out, offsets, err);
+        rc = entries_get(out, offsets, keys, err);
     pml_rt_offsets_free(offsets);
     if (rc != PML_OK)
         entries_free(out);
     return rc;
 }
 
-static int print_once(pml_table *table, int64_t snapshot, output_format format, pml_error *err)
+static int print_once(pml_table *table, const partition_keys *keys, int64_t snapshot, output_format format, pml_error *err)
 {
     entries e;
-    int rc = load(&e, table, snapshot, err);
+    int rc = load(&e, table, keys, snapshot, err);
     if (rc != PML_OK)
         return rc;
-    output *o = output_new(format, columns + 1, COLUMNS - 1);
+    output *o = output_new(format, columns + 1, columns_of(format) - 1);
     for (size_t i = 0; i < e.n; i++)
-        print_entry(o, -2, &e.v[i]);
+        print_entry(o, -2, format == OUTPUT_JSON, &e.v[i]);
     output_end(o);
     if (e.all_lost)
         say_all_lost(table);
@@ -127,6 +122,7 @@ static int print_once(pml_table *table, int64_t snapshot, output_format format, 
 /* ---- watching ---- */
 
 typedef struct watch {
+    const partition_keys *keys;
     output_format format;
     output *out; /* of formats that need no widths: one for the whole run */
     int64_t snapshot; /* the last one looked at; -2: none yet */
@@ -150,8 +146,8 @@ static void print_line(watch *w, output **block, int64_t snapshot, const entry *
 {
     output *o = w->out;
     if (o == NULL && *block == NULL)
-        *block = output_new(w->format, columns, COLUMNS); /* a table for each snapshot */
-    print_entry(o == NULL ? *block : o, snapshot, e);
+        *block = output_new(w->format, columns, columns_of(w->format)); /* a table for each snapshot */
+    print_entry(o == NULL ? *block : o, snapshot, w->format == OUTPUT_JSON, e);
 }
 
 /* What differs from the snapshot before. */
@@ -181,7 +177,7 @@ static int look(watch *w, pml_table *table, pml_error *err)
     int rc = pml_table_latest_snapshot(&snapshot, table, err);
     if (rc != PML_OK || snapshot == w->snapshot || snapshot < 1)
         return rc;
-    rc = load(&now, table, snapshot, err);
+    rc = load(&now, table, w->keys, snapshot, err);
     if (rc == PML_E_NOT_FOUND || rc == PML_E_SNAPSHOT_GONE)
         return PML_OK; /* expired meanwhile: the next look finds a newer one */
     if (rc != PML_OK)
@@ -194,9 +190,9 @@ static int look(watch *w, pml_table *table, pml_error *err)
 }
 
 /* Until a signal says stop: it is waited for, so that none is missed between two looks. */
-static int watch_table(pml_table *table, output_format format, int64_t interval_s, pml_error *err)
+static int watch_table(pml_table *table, const partition_keys *keys, output_format format, int64_t interval_s, pml_error *err)
 {
-    watch w = {.format = format, .snapshot = -2};
+    watch w = {.keys = keys, .format = format, .snapshot = -2};
     sigset_t stop;
     const struct timespec pause = {.tv_sec = (time_t)interval_s};
     int rc;
@@ -205,7 +201,7 @@ static int watch_table(pml_table *table, output_format format, int64_t interval_
     (void)sigaddset(&stop, SIGTERM);
     (void)sigprocmask(SIG_BLOCK, &stop, NULL);
     if (format != OUTPUT_TABLE)
-        w.out = output_new(format, columns, COLUMNS);
+        w.out = output_new(format, columns, columns_of(format));
     do
         rc = look(&w, table, err);
     while (rc == PML_OK && sigtimedwait(&stop, NULL, &pause) < 0);
@@ -220,6 +216,7 @@ static int run_offsets(struct app *app, const args *a)
     pml_error err = PML_ERROR_INIT;
     output_format format;
     pml_table *table = NULL;
+    partition_keys keys = {0};
     int64_t snapshot = -1, interval = 1;
     int code = output_format_get(&format, a);
     if (code == EXIT_OK)
@@ -232,11 +229,15 @@ static int run_offsets(struct app *app, const args *a)
         code = args_wrong(a->command, "--interval says how often --watch looks: it is missing");
     if (code == EXIT_OK)
         code = app_table_open(&table, app, a, a->operand[0]);
+    if (code == EXIT_OK)
+        code = partition_keys_get(&keys, table);
     if (code == EXIT_OK) {
-        int rc = args_has(a, "watch") ? watch_table(table, format, interval, &err) : print_once(table, snapshot, format, &err);
+        int rc = args_has(a, "watch") ? watch_table(table, &keys, format, interval, &err)
+                                      : print_once(table, &keys, snapshot, format, &err);
         if (rc != PML_OK)
             code = app_fail(rc, &err);
     }
+    partition_keys_free(&keys);
     if (table != NULL)
         pml_table_release(table);
     return code;
@@ -259,7 +260,8 @@ const command command_offsets = {
     .details = "tiered is exclusive: rows with offsets below it are in data files of the snapshot. state: ok; lost (no "
                "offset can\n"
                "be told: pml offsets repair); reset (an overwrite began anew); with --watch also gone (an old reset was\n"
-               "forgotten).\n",
+               "forgotten). A partition is written as `pml offsets repair` takes it: p=a%2Fb/q=c;\n"
+               "in JSON values is an object, {\"p\":\"a/b\",\"q\":\"c\"}.\n",
     .examples = "  pml offsets events\n"
                 "  pml offsets events --snapshot 12 --format json\n"
                 "  pml offsets events --watch --format json\n",

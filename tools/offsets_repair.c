@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pml offsets repair and clean. */
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "arrow_text.h"
 #include "commands.h"
 #include "output.h"
+#include "partition.h"
 
 /* ---- statements ---- */
 
@@ -39,26 +40,6 @@ static void statements_free(statements *s)
     *s = (statements){0};
 }
 
-static int hex(char c)
-{
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* %2F and its like, as in directory names. */
-static void unescape(char *text)
-{
-    char *to = text;
-    for (const char *p = text; *p != '\0'; p++) {
-        if (p[0] == '%' && hex(p[1]) >= 0 && hex(p[2]) >= 0) {
-            *to++ = (char)(hex(p[1]) * 16 + hex(p[2]));
-            p += 2;
-        } else {
-            *to++ = *p;
-        }
-    }
-    *to = '\0';
-}
-
 static bool parse_number(int64_t *out, const char *text, int64_t high)
 {
     bool good = text[0] != '\0';
@@ -68,16 +49,16 @@ static bool parse_number(int64_t *out, const char *text, int64_t high)
     return good && *out <= high;
 }
 
-static int key_number(const json_t *keys, const char *name)
+static int key_number(const partition_keys *keys, const char *name)
 {
-    for (size_t i = 0; i < json_array_size(keys); i++)
-        if (strcmp(json_string_value(json_array_get(keys, i)), name) == 0)
+    for (size_t i = 0; i < keys->n; i++)
+        if (strcmp(keys->names[i], name) == 0)
             return (int)i;
     return -1;
 }
 
 /* "k=v/k2=v2/bucket-B=END". */
-static bool parse_statement(statements *s, const json_t *keys, const char *word)
+static bool parse_statement(statements *s, const partition_keys *keys, const char *word)
 {
     char *text = app_strndup(word, strlen(word)), *end = strrchr(text, '='), *part = text;
     const char **values = s->values + s->n * s->n_keys;
@@ -94,11 +75,13 @@ static bool parse_statement(statements *s, const json_t *keys, const char *word)
         *slash = '\0';
         if (!app_split_pair(part, &pair))
             return false;
-        int k = key_number(keys, pair.key);
+        char *value = strchr(part, '\0') + 1;
+        if (!partition_unescape(part) || !partition_unescape(value))
+            return false;
+        int k = key_number(keys, part);
         if (k < 0 || values[k] != NULL)
             return false;
-        unescape(strchr(part, '\0') + 1);
-        values[k] = pair.value;
+        values[k] = value;
     }
     for (size_t k = 0; k < s->n_keys; k++)
         if (values[k] == NULL)
@@ -113,13 +96,78 @@ static bool parse_statement(statements *s, const json_t *keys, const char *word)
     return true;
 }
 
-static int parse_words(statements *s, const args *a, const json_t *keys)
+static int parse_words(statements *s, const args *a, const partition_keys *keys)
 {
     for (size_t i = 1; i < a->n_operands; i++)
         if (!parse_statement(s, keys, a->operand[i]))
             return args_wrong(a->command,
-                              "\"%s\" is not KEY=VALUE/.../bucket-B=OFFSET with every partition key of the table", a->operand[i]);
+                              "\"%s\" is not KEY=VALUE/.../bucket-B=OFFSET with every partition key of the table, and no %%00",
+                              a->operand[i]);
     return EXIT_OK;
+}
+
+/* ---- files of what is stated ---- */
+
+/* As `pml files` shows the partition; malloc'ed. */
+static char *statement_path(const pml_table *table, const partition_keys *keys, const pml_rt_statement *s)
+{
+    const char *none = pml_table_option(table, "partition.default-name");
+    const char **values = app_alloc(keys->n * sizeof *values);
+    for (size_t i = 0; i < keys->n; i++) {
+        const char *v = s->pb->partition[i];
+        bool blank = strspn(v, " \t") == strlen(v);
+        values[i] = !blank ? v : none != NULL ? none : "__DEFAULT_PARTITION__";
+    }
+    char *path = partition_path(keys, values);
+    free(values);
+    return path;
+}
+
+/* *seen: whether a live file lies there. */
+static int find_file(bool *seen, pml_table *table, const char *path, int32_t bucket, pml_error *err)
+{
+    struct ArrowArrayStream stream = {0};
+    struct ArrowSchema schema = {0};
+    struct ArrowArray array = {0};
+    *seen = false;
+    int rc = pml_table_files(&stream, table, -1, err);
+    if (rc == PML_OK && stream.get_schema(&stream, &schema) != 0)
+        rc = pml_stream_error(&stream, err);
+    int64_t p = rc == PML_OK ? arrow_find(&schema, "partition") : -1, b = rc == PML_OK ? arrow_find(&schema, "bucket") : -1;
+    while (rc == PML_OK && p >= 0 && b >= 0 && !*seen && (rc = output_next(&stream, &array, err)) == PML_OK && array.release != NULL) {
+        const int32_t *buckets = array.children[b]->buffers[1];
+        for (int64_t row = array.offset; row < array.offset + array.length && !*seen; row++)
+            *seen = buckets[array.children[b]->offset + row] == bucket && arrow_string_equals(array.children[p], row, path);
+        array.release(&array);
+    }
+    if (schema.release != NULL)
+        schema.release(&schema);
+    if (stream.release != NULL)
+        stream.release(&stream);
+    return rc;
+}
+
+/* When nothing is known of any end, a name with a typing mistake would become one: what has rows has files. */
+static int check_files(const args *a, pml_table *table, const partition_keys *keys, const statements *s)
+{
+    pml_error err = PML_ERROR_INIT;
+    pml_rt_offsets *offsets = NULL;
+    int code = EXIT_OK, rc = pml_rt_offsets_load(&offsets, table, -1, &err);
+    bool all_lost = rc == PML_OK && pml_rt_offsets_all_lost(offsets);
+    pml_rt_offsets_free(offsets);
+    rc = PML_OK; /* the repair itself says what is wrong */
+    for (size_t i = 0; all_lost && !args_has(a, "without-files") && i < s->n && rc == PML_OK && code == EXIT_OK; i++) {
+        bool seen = true;
+        char *path = statement_path(table, keys, &s->v[i]);
+        if (s->v[i].end > 0)
+            rc = find_file(&seen, table, path, s->pbs[i].bucket, &err);
+        if (rc == PML_OK && !seen)
+            code = args_wrong(a->command,
+                              "%s%sbucket-%d has no files, so no rows: is its name right? --without-files states its end all the same",
+                              path, keys->n > 0 ? "/" : "", (int)s->pbs[i].bucket);
+        free(path);
+    }
+    return rc == PML_OK ? code : app_fail(rc, &err);
 }
 
 /* ---- repair ---- */
@@ -165,21 +213,19 @@ static int repair_last_known(pml_table *table)
 
 static int repair_words(const args *a, pml_table *table)
 {
-    pml_error err = PML_ERROR_INIT;
-    pml_text text = {0};
-    statements s;
-    int rc = pml_table_schema_json(&text, table, &err);
-    if (rc != PML_OK)
-        return app_fail(rc, &err);
-    json_t *schema = json_loadb(text.ptr, text.len, 0, NULL);
-    const json_t *keys = json_object_get(schema, "partitionKeys");
-    statements_init(&s, a->n_operands, json_array_size(keys));
-    int code = parse_words(&s, a, keys);
+    partition_keys keys;
+    statements s = {0};
+    int code = partition_keys_get(&keys, table);
+    if (code == EXIT_OK) {
+        statements_init(&s, a->n_operands, keys.n);
+        code = parse_words(&s, a, &keys);
+    }
+    if (code == EXIT_OK)
+        code = check_files(a, table, &keys, &s);
     if (code == EXIT_OK)
         code = repair(table, s.v, s.n);
     statements_free(&s);
-    json_decref(schema);
-    pml_text_clear(&text);
+    partition_keys_free(&keys);
     return code;
 }
 
@@ -199,6 +245,7 @@ static int run_repair(struct app *app, const args *a)
 
 static const args_option repair_options[] = {
     {"last-known", NULL, "every lost entry keeps the end that was known before it was lost"},
+    {"without-files", NULL, "also partition-buckets without files, when all progress is lost"},
     {"branch", "NAME", "a branch of the table"},
     OPTION_WAREHOUSE,
     {NULL, NULL, NULL}};
@@ -211,10 +258,10 @@ const command command_offsets_repair = {
     .summary = "Say up to which offset lost partition-buckets are in the table, in a snapshot of its own.",
     .details =
         "STATEMENT is KEY=VALUE/.../bucket-B=OFFSET, with every partition key; '/', '=' and '%' in values are written %2F,\n"
-        "%3D and %25. OFFSET is exclusive. Look at the rows first: too low an offset writes rows twice, too high a one\n"
-        "leaves rows out. --last-known is right after another writer deleted single rows. When nothing is known any more\n"
-        "(the snapshot that recorded it has expired, or its progress file was taken away), state every partition-bucket that\n"
-        "has files.\n",
+        "%3D and %25: the form in which `pml offsets` shows a partition. OFFSET is exclusive. Look at the rows first: too\n"
+        "low an offset writes rows twice, too high a one leaves rows out. --last-known is right after another writer deleted single\n"
+        "rows. When nothing is known any more (the snapshot that recorded it has expired, or its progress file was taken away),\n"
+        "state every partition-bucket that has files.\n",
     .examples = "  pml offsets repair events --last-known\n"
                 "  pml offsets repair events dt=2026-01-01/bucket-0=1200 dt=2026-01-02/bucket-0=0\n",
     .options = repair_options,

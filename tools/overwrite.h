@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* KEY=VALUE words that name partitions. */
+/* What a snapshot that replaces rows took away. */
 #ifndef PML_TOOLS_OVERWRITE_H
 #define PML_TOOLS_OVERWRITE_H
 
 #include "app.h"
 
-typedef struct partition_words {
-    size_t n;
-    char **texts; /* the pairs point into them */
-    pml_option_pair *pairs;
-} partition_words;
+typedef struct overwrite_removed {
+    bool known; /* the snapshot before may have expired already */
+    int64_t rows, files;
+} overwrite_removed;
 
-/* EXIT_OK, or EXIT_USAGE, said already. Free with partition_words_free in either case. */
-int partition_words_get(partition_words *out, const command *c, size_t n, const char *const *words);
-void partition_words_free(partition_words *p);
+/* Compares the snapshot with the one before, to which added rows and files came. */
+void overwrite_removed_get(overwrite_removed *out, pml_table *table, int64_t snapshot_id, int64_t added_rows,
+                           int64_t added_files);
 
 #endif

@@ -4,6 +4,8 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "commands.h"
 #include "output.h"
@@ -45,10 +47,13 @@ int scan_new(pml_scan **out, pml_table *table, const scan_request *request)
     if (rc == PML_OK && request->columns != NULL) {
         char **names;
         size_t n = app_split_list(&names, request->columns);
-        rc = pml_scan_set_columns(*out, (const char *const *)names, n, &err);
+        if (n == 0)
+            code = app_say(EXIT_USAGE, "--columns \"%s\" names no column", request->columns);
+        else
+            rc = pml_scan_set_columns(*out, (const char *const *)names, n, &err);
         app_list_free(names, n);
     }
-    if (rc == PML_OK && request->where != NULL)
+    if (rc == PML_OK && code == EXIT_OK && request->where != NULL)
         code = set_where(*out, table, request);
     if (rc == PML_OK && request->limit >= 0)
         rc = pml_scan_set_limit(*out, request->limit, &err);
@@ -63,24 +68,55 @@ int scan_new(pml_scan **out, pml_table *table, const scan_request *request)
 
 /* ---- scan and count ---- */
 
-/* What both take from the command line. where_free(request->where) afterwards. */
+static where_node *parse(const char *text)
+{
+    where_error e;
+    where_node *node = where_parse(text, &e);
+    if (node == NULL)
+        where_report(text, &e);
+    return node;
+}
+
+/* Several --where must all be true: "(a) AND (b)", the text in which mistakes are shown. Each is whole in itself. */
+static int where_get(scan_request *request, const args *a)
+{
+    const char *text, *sep = "";
+    size_t n = 1, count = 0;
+    for (; (text = args_nth(a, "where", count)) != NULL; count++) {
+        where_node *node = parse(text);
+        if (node == NULL)
+            return EXIT_USAGE;
+        where_free(node);
+        n += strlen(text) + sizeof "() AND ";
+    }
+    if (count == 0)
+        return EXIT_OK;
+    char *all = app_alloc(n);
+    size_t len = 0;
+    for (size_t i = 0; (text = args_nth(a, "where", i)) != NULL; i++, sep = " AND ")
+        len += (size_t)snprintf(all + len, n - len, count == 1 ? "%s%s" : "%s(%s)", sep, text);
+    request->where_text = all;
+    request->where = parse(all);
+    return request->where == NULL ? EXIT_USAGE : EXIT_OK;
+}
+
+static void request_clear(scan_request *request)
+{
+    where_free(request->where);
+    free(request->where_text);
+}
+
+/* What both take from the command line. request_clear afterwards, in any case. */
 static int request_get(scan_request *request, const args *a)
 {
-    const char *where = args_value(a, "where");
-    where_error e;
     *request = (scan_request){.limit = -1};
     int code = moment_get(&request->moment, a);
     if (code == EXIT_OK)
         code = args_int64(&request->limit, a, "limit", 0, INT64_MAX);
     if (code != EXIT_OK)
         return code;
-    request->where_text = where;
     request->columns = args_value(a, "columns");
-    if (where != NULL && (request->where = where_parse(where, &e)) == NULL) {
-        where_report(where, &e);
-        return EXIT_USAGE;
-    }
-    return EXIT_OK;
+    return where_get(request, a);
 }
 
 static int print_plan(struct app *app, pml_scan *scan, int64_t threads, output_format format)
@@ -107,11 +143,11 @@ static int run_scan(struct app *app, const args *a)
     int code = output_format_get(&format, a);
     if (code == EXIT_OK)
         code = args_int64(&threads, a, "threads", 1, PML_READ_THREADS_MAX);
-    if (code == EXIT_OK)
-        code = request_get(&request, a);
     if (code != EXIT_OK)
         return code;
-    code = app_table_open(&table, app, a, a->operand[0]);
+    code = request_get(&request, a);
+    if (code == EXIT_OK)
+        code = app_table_open(&table, app, a, a->operand[0]);
     if (code == EXIT_OK)
         code = scan_new(&scan, table, &request);
     if (code == EXIT_OK)
@@ -119,7 +155,7 @@ static int run_scan(struct app *app, const args *a)
     pml_scan_free(scan);
     if (table != NULL)
         pml_table_release(table);
-    where_free(request.where);
+    request_clear(&request);
     return code;
 }
 
@@ -132,10 +168,9 @@ static int run_count(struct app *app, const args *a)
     pml_plan *plan = NULL;
     int64_t rows = 0;
     int code = request_get(&request, a);
-    if (code != EXIT_OK)
-        return code;
     request.no_columns = true;
-    code = app_table_open(&table, app, a, a->operand[0]);
+    if (code == EXIT_OK)
+        code = app_table_open(&table, app, a, a->operand[0]);
     if (code == EXIT_OK)
         code = scan_new(&scan, table, &request);
     if (code == EXIT_OK) {
@@ -154,18 +189,18 @@ static int run_count(struct app *app, const args *a)
     pml_scan_free(scan);
     if (table != NULL)
         pml_table_release(table);
-    where_free(request.where);
+    request_clear(&request);
     return code;
 }
 
 #define WHERE_DETAILS                                                                                                 \
     "SQL of --where: comparisons = <> < <= > >=, AND, OR, NOT, parentheses, IS [NOT] NULL, [NOT] IN (..),\n"          \
-    "[NOT] BETWEEN a AND b, LIKE 'x%' '%x' '%x%'; values 12, -0.5, 'it''s', TRUE, FALSE, NULL, DATE '2024-01-31',\n"  \
-    "TIMESTAMP '2024-01-31 12:00:00'; columns bare, in `backticks` or in \"double quotes\". As in SQL a comparison\n" \
-    "with null is never true, under NOT neither.\n"
+    "[NOT] BETWEEN a AND b, LIKE 'x%' '%x' '%x%' (NOT LIKE only without %); values 12, -0.5, 'it''s', TRUE,\n"  \
+    "FALSE, NULL, DATE '2024-01-31', TIMESTAMP '2024-01-31 12:00:00'; columns bare, in `backticks` or in\n"             \
+    "\"double quotes\". As in SQL a comparison with null is never true, under NOT neither. Of several --where all must be true.\n"
 
 static const args_option scan_options[] = {{"columns", "a,b", "columns, in this order (default: all)"},
-                                           {"where", "SQL", "rows for which this is true"},
+                                           {"where", "SQL", "rows for which this is true; may be repeated"},
                                            {"limit", "N", "at most N rows, any of them"},
                                            OPTION_MOMENT,
                                            {"threads", "N", "read with N threads; the order stays"},
@@ -187,7 +222,7 @@ const command command_scan = {
     .options = scan_options,
     .run = run_scan};
 
-static const args_option count_options[] = {{"where", "SQL", "only rows for which this is true"},
+static const args_option count_options[] = {{"where", "SQL", "only rows for which this is true; may be repeated"},
                                             OPTION_MOMENT,
                                             {"branch", "NAME", "a branch of the table"},
                                             {"option", "KEY=VALUE", "a table option for this command; may be repeated"},

@@ -12,7 +12,7 @@ typedef struct scan_request {
     const char *columns; /* "a,b"; NULL: all */
     bool no_columns;     /* row counts only */
     struct where_node *where;
-    const char *where_text;  /* of --where, for messages; NULL: where came from --filter */
+    char *where_text; /* of --where, for messages, owned; NULL: where came from --filter */
     moment moment;
     int64_t limit; /* -1: all */
 } scan_request;

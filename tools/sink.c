@@ -92,6 +92,8 @@ static int commit_plain(sink *s, pml_error *err)
             s->snapshot_id = result.snapshot_id;
             s->commits += result.snapshot_id >= 0;
             s->identifier++;
+            if (s->overwrite && result.snapshot_id >= 0)
+                overwrite_removed_get(&s->replaced, s->table, result.snapshot_id, pml_messages_rows(m), pml_messages_files(m));
             s->overwrite = false; /* later rows of the same run are added */
         } else if (rc != PML_E_UNKNOWN_OUTCOME) {
             (void)pml_commit_abort(s->commit, &m, 1, NULL); /* err keeps what went wrong first */

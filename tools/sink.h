@@ -3,7 +3,7 @@
 #ifndef PML_TOOLS_SINK_H
 #define PML_TOOLS_SINK_H
 
-#include "app.h"
+#include "overwrite.h"
 
 typedef struct sink {
     pml_table *table; /* borrowed */
@@ -14,6 +14,7 @@ typedef struct sink {
     pml_writer *writer;      /* plain */
     bool overwrite;          /* plain: the first commit replaces rows, */
     const pml_partition_spec *spec; /* of these partitions; NULL: as the table's options say */
+    overwrite_removed replaced;     /* by it */
     pml_rt_context *context; /* real-time */
     pml_rt_writer *live;
 } sink;

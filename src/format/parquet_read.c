@@ -88,6 +88,20 @@ static int check_batch(const parquet_reader *r, const struct ArrowArray *batch, 
                          r->path, why.message);
 }
 
+/* What the file holds as the types of the table. That they do not fit is no mistake of the caller. */
+static int cast_batch(parquet_reader *r, struct ArrowArray *out, struct ArrowArray *batch, pml_error *err)
+{
+    const pml_bridge_memory memory = pml_bridge__read_memory(r->env);
+    pml_error why = PML_ERROR_INIT;
+    int rc = r->bridge->cast(out, batch, &r->file_schema, &r->out_schema, &memory, &why);
+    if (rc == PML_E_INVAL || rc == PML_E_UNSUPPORTED)
+        return pml_error__at(err, PML_E_CORRUPT, PML_PLACE_DATA_FILE, r->path,
+                             "%s is damaged, or its columns have other types than the table's: %.400s", r->path, why.message);
+    if (rc != PML_OK && err != NULL)
+        *err = why;
+    return rc;
+}
+
 static int reader_next(void *owner, struct ArrowArray *out, pml_error *err)
 {
     parquet_reader *r = owner;
@@ -101,8 +115,7 @@ static int reader_next(void *owner, struct ArrowArray *out, pml_error *err)
     if (r->as_is) {
         *out = batch;
     } else {
-        const pml_bridge_memory memory = pml_bridge__read_memory(r->env);
-        PML_RETURN_IF(r->bridge->cast(out, &batch, &r->file_schema, &r->out_schema, &memory, err));
+        PML_RETURN_IF(cast_batch(r, out, &batch, err));
     }
     return r->check_values ? check_batch(r, out, err) : PML_OK;
 }

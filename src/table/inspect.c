@@ -4,6 +4,7 @@
 
 #include "columnar/batch.h"
 #include "table/table.h"
+#include "table/travel.h"
 
 #define COLUMN(n, k)                                                               \
     {                                                                              \
@@ -199,7 +200,7 @@ int pml_table_files(struct ArrowArrayStream *out, pml_table *t, int64_t snapshot
     if (snapshot_id < 0)
         PML_TRY(pml_table__latest_snapshot(&snapshot_id, t, false, err));
     if (snapshot_id >= 0) {
-        PML_TRY(pml_table__load_snapshot(&s, &arena, t, snapshot_id, err));
+        PML_TRY(pml_travel__id(&s, &arena, t, snapshot_id, err));
         PML_TRY(pml_table__live_files(&live, &arena, t, &s, NULL, err));
     }
     for (size_t i = 0; i < live.n; i++)

@@ -30,8 +30,16 @@ static int latest_id(int64_t *id, pml_table *t, int64_t min_latest, pml_error *e
     return *id < min_latest ? pml_table__latest_snapshot(id, t, true, err) : PML_OK;
 }
 
+/* Expiry goes upwards: a snapshot that lacks while an older one is there did not expire. */
 static int gone(pml_table *t, int64_t id, pml_error *err)
 {
+    int64_t first = -1;
+    (void)pml_table__earliest_snapshot(&first, t, NULL);
+    if (first > 0 && first < id)
+        return pml_error__at(err, PML_E_SNAPSHOT_GONE, PML_PLACE_SNAPSHOT, t->path,
+                             "the file of snapshot %lld of %s is missing, although older ones are there (%lld is the first): put it back, "
+                             "or choose a snapshot by its number",
+                             (long long)id, t->path, (long long)first);
     return pml_error__at(err, PML_E_SNAPSHOT_GONE, PML_PLACE_SNAPSHOT, t->path,
                          "snapshot %lld of %s expired while it was planned; plan again", (long long)id, t->path);
 }
@@ -47,7 +55,7 @@ static int find_latest(pml_snapshot *s, bool *found, pml_arena *arena, pml_table
     return rc == PML_E_NOT_FOUND ? gone(t, id, err) : rc;
 }
 
-static int find_id(pml_snapshot *s, pml_arena *arena, pml_table *t, int64_t id, pml_error *err)
+int pml_travel__id(pml_snapshot *s, pml_arena *arena, pml_table *t, int64_t id, pml_error *err)
 {
     int64_t first = -1, last = -1;
     int rc = pml_table__load_snapshot(s, arena, t, id, err);
@@ -59,8 +67,9 @@ static int find_id(pml_snapshot *s, pml_arena *arena, pml_table *t, int64_t id, 
         return pml_error__at(err, PML_E_NOT_FOUND, PML_PLACE_SNAPSHOT, t->path,
                              "%s has no snapshot yet, so none with id %lld", t->path, (long long)id);
     return pml_error__at(err, PML_E_NOT_FOUND, PML_PLACE_SNAPSHOT, t->path,
-                         "%s has no snapshot %lld: there are %lld to %lld", t->path, (long long)id, (long long)first,
-                         (long long)last);
+                         id > first && id < last ? "%s has no snapshot %lld: its file is missing, although there are %lld to %lld"
+                                                 : "%s has no snapshot %lld: there are %lld to %lld",
+                         t->path, (long long)id, (long long)first, (long long)last);
 }
 
 /* ---- tags ---- */
@@ -249,7 +258,7 @@ int pml_travel__find(pml_snapshot *s, bool *found, pml_arena *arena, pml_table *
     *found = false;
     switch (travel->by) {
     case PML_SCAN_LATEST: return find_latest(s, found, arena, t, min_latest, err);
-    case PML_SCAN_ID: rc = find_id(s, arena, t, travel->value, err); break;
+    case PML_SCAN_ID: rc = pml_travel__id(s, arena, t, travel->value, err); break;
     case PML_SCAN_TAG: rc = find_tag(s, arena, t, travel->tag, err); break;
     case PML_SCAN_TIME:
     case PML_SCAN_WATERMARK:

@@ -28,6 +28,8 @@ pml_travel pml_travel__of_options(const pml_table_options *o);
 /* PML_E_INVAL: no name of a tag. */
 int pml_travel__check_tag(const char *name, pml_error *err);
 
+/* The snapshot of that id, in the arena. PML_E_NOT_FOUND names what there is instead. */
+int pml_travel__id(pml_snapshot *s, pml_arena *arena, pml_table *t, int64_t id, pml_error *err);
 /* The snapshot, in the arena. min_latest: the latest snapshot known to the caller (-1: none), a hint at an older one is not
    believed. *found = false: the latest is asked for, and there is none. PML_E_NOT_FOUND names what there is instead;
    PML_E_SNAPSHOT_GONE: snapshots expired during the search. */

@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 import time
 import traceback
+import urllib.parse
 
 import rows
 
@@ -19,6 +20,11 @@ class Wrong(Exception):
 
 
 Result = collections.namedtuple("Result", "code out err")
+
+
+def partition_values(path):
+    """"p=a%2Fb/q=c" as the values, joined by '/'."""
+    return "/".join(urllib.parse.unquote(part.partition("=")[2]) for part in path.split("/"))
 
 
 class Pml:
@@ -45,9 +51,9 @@ class Pml:
         return self("dump", table, *args)
 
     def offsets(self, table):
-        """(partition, bucket) -> the object that `pml offsets` prints."""
+        """(partition values joined by '/', bucket) -> the object that `pml offsets` prints."""
         parsed = [json.loads(line) for line in self("offsets", table, "--format", "json")]
-        return {(o["partition"], int(o["bucket"])): o for o in parsed}
+        return {(partition_values(o["partition"]), int(o["bucket"])): o for o in parsed}
 
     def count(self, table, *args):
         return int(self("count", table, *args)[-1])

@@ -70,3 +70,17 @@ says "--where: "
 exits 2 dump t --filter '{"eq":["id","x"]}'
 says '--filter: column "id": '
 
+
+# Several conditions must all be true; each is whole in itself.
+exits 0 count t --where "id = 1 OR id = 2" --where "id = 2 OR id = 3"
+prints_exactly 1
+exits 2 count t --where "id = 1) OR (id = 2" --where "TRUE"
+exits 2 scan t --where "id = 1" --where "id = 'x'"
+says "id = 'x'"
+exits 2 scan t --columns ,
+says "names no column"
+exits 2 dump t --columns " , "
+says "names no column"
+selects "1 3" "s NOT LIKE 'banana'"
+exits 2 count t --where "s NOT LIKE 'a%'"
+says "NOT LIKE"

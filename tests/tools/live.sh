@@ -44,3 +44,21 @@ exits 0 count t
 prints_exactly 75
 exits 0 offsets t --format csv
 prints ",0,50,ok,"
+
+# Interrupted by somebody who empties the table: what was committed is said, not what the table holds.
+exits 0 table create i --live --columns "id INT NOT NULL, name STRING"
+{
+    head -3 rows.jsonl
+    n=0
+    while [ ! -e warehouse/default.db/i/snapshot/snapshot-3 ] && [ $n -lt 300 ]; do
+        n=$((n + 1))
+        sleep 0.1
+    done
+    "$PML" table truncate i --yes 2>truncated
+    tail -3 rows.jsonl
+} | { "$PML" ingest i - --live --commit-every 1 2>err && echo 0 >code || echo $? >code; }
+grep -q "removed 3 rows" truncated || fail "the truncate said $(cat truncated)"
+[ "$(cat code)" -ne 0 ] || fail "a live ingest over a truncated table went on"
+says "committed were the first 3 rows, the last of them in snapshot 3"
+exits 0 count i
+prints_exactly 0

@@ -85,8 +85,29 @@ for wrong in yesterday 2024-02-30 2024-01-31T25:00 2024-01-31T12:00:60 2024-1-3 
     exits 2 scan t --timestamp "$wrong"
     says "timestamp"
 done
+exits 2 scan t --timestamp 9223372036854775808
+says "from -9223372036854775808 to 9223372036854775807"
+exits 2 scan t --limit 99999999999999999999
+says "to 9223372036854775807"
 exits 2 scan t --snapshot 1 --tag x
 says "only one of them"
+
+# A hole in the snapshots is no expiry: planning again does not help. The search by time begins in the middle.
+exits 0 table create hole --columns "$columns"
+for _ in 1 2 3; do
+    exits 0 load hole rows.jsonl
+done
+mv warehouse/default.db/hole/snapshot/snapshot-2 .
+exits 4 count hole --snapshot 2
+says "its file is missing"
+exits 4 files hole --snapshot 2
+says "its file is missing"
+exits 4 files hole --snapshot 99
+says "has no snapshot 99: there are 1 to 3"
+exits 4 count hole --timestamp 9999-01-01
+says "the file of snapshot 2"
+exits 0 count hole --snapshot 3
+prints_exactly 9
 exits 2 count t --watermark 1 --timestamp 1
 exits 2 dump t --watermark much
 exits 2 dump t --tag x --snapshot 1
@@ -138,3 +159,16 @@ exits 0 load t many.jsonl
 { "$PML" dump t 2>err; echo $? >code; } | head -n 1 >/dev/null
 [ "$(cat code)" -eq 0 ] || fail "a closed pipe ended pml with $(cat code)"
 [ ! -s err ] || fail "a closed pipe was complained about"
+
+# A file whose columns are not the table's is damaged data, not a wrong command line and no missing feature.
+for types in "DATE DOUBLE" "DECIMAL(20,2) DECIMAL(4,2)"; do
+    from=${types% *} to=${types#* }
+    exits 0 table create types --columns "id INT, v $from"
+    case $from in DATE) value=2024-01-31 ;; *) value=123456789012345678.25 ;; esac
+    printf '{"id":1,"v":"%s"}\n' "$value" >one.jsonl
+    exits 0 load types one.jsonl
+    sed -i "s/\"$from\"/\"$to\"/; s/\"DECIMAL(20, 2)\"/\"$to\"/" warehouse/default.db/types/schema/schema-0
+    exits 1 dump types
+    says ".parquet"
+    exits 0 table drop types --yes
+done

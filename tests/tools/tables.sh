@@ -77,3 +77,16 @@ says "by hand"
 [ -d plain/schema ] || fail "a directory outside of a warehouse was removed"
 exits 0 table drop ./elsewhere/db2.db/t2 --yes
 [ ! -e elsewhere/db2.db/t2 ] || fail "the table is still there"
+
+# As the manual says: a copy has the same columns and keys, and then the same rows.
+exits 0 table create ./from --columns "id INT NOT NULL, p STRING" --partition-by p --option file.compression=snappy
+printf 'id,p\n1,a\n2,\n' >two.csv
+exits 0 load ./from two.csv
+exits 0 schema ./from
+mv out from.json
+exits_with_input 0 from.json table create ./copy -
+exits 0 dump ./from
+mv out from.jsonl
+exits_with_input 0 from.jsonl load ./copy -
+exits 0 dump ./copy
+cmp -s from.jsonl out || fail "the copy differs"
