@@ -11,7 +11,8 @@
  *     pml_plan_free(plan);  pml_scan_free(scan);
  *
  * A plan names one snapshot; it may be read many times, and its streams stay valid after the plan, scan and table are gone.
- * Columns are matched to data files by field id. Rows come without any promised order, except that inside one
+ * Columns are matched to data files by name, as in Java. A file whose own schema is not the table's is PML_E_CORRUPT (files of
+ * other makers, without field ids, are cast; columns that they lack are null). Rows come without any promised order, except that inside one
  * partition-bucket of a table with fixed buckets they come in write order, and rows in memory come after those on disk in the
  * order of their offsets (in tables without buckets every writer numbers its files from 0, as in Java). Scan and stream belong to one thread at a time; a plan is thread-safe.
  */

@@ -48,7 +48,8 @@ typedef struct pml_option_pair {
 
 typedef struct pml_table_open_options {
     size_t struct_size;
-    size_t n_options; /* dynamic options: they win over the table's own for this handle */
+    size_t n_options; /* dynamic options: they win over the table's own for this handle. What says where the table's files lie or
+                         what it is (bucket, keys, partition.default-name, branch, ...) must be as stored: else PML_E_INVAL */
     const pml_option_pair *options;
     const char *branch; /* NULL: main */
 } pml_table_open_options;

@@ -84,11 +84,13 @@ typedef struct pml_commit_result {
 #define PML_COMMIT_RESULT_INIT {sizeof(pml_commit_result), 0, 0, 0, 0}
 
 /* Publishes one APPEND snapshot with all files. Messages are borrowed and may be committed again after an error. Errors:
-   PML_E_CONFLICT (fails at once), PML_E_UNKNOWN_OUTCOME (call again with PML_COMMIT_CHECK; delete nothing), PML_E_TIMEOUT or
+   PML_E_CONFLICT (these messages were committed before: fails at once. Those that another process committed, or that came as bytes,
+   are only found with PML_COMMIT_CHECK), PML_E_UNKNOWN_OUTCOME (call again with PML_COMMIT_CHECK; delete nothing), PML_E_TIMEOUT or
    PML_E_CONFLICT after the retries that the table's commit.* options allow, PML_E_IO. */
 PML_API int pml_commit_run(pml_commit_result *out, pml_commit *commit, pml_messages *const *messages, size_t n, int64_t identifier,
                            const pml_commit_options *options, pml_error *err);
-/* Deletes the files of messages that were certainly not committed. Never after PML_E_UNKNOWN_OUTCOME. */
+/* Deletes the files of messages that were certainly not committed. PML_E_CONFLICT, and nothing deleted, when a file is in the table, or
+   after PML_OK or PML_E_UNKNOWN_OUTCOME of a commit of them in this process. */
 PML_API int pml_commit_abort(pml_commit *commit, pml_messages *const *messages, size_t n, pml_error *err);
 
 /* ---- replacing and removing rows ---- */

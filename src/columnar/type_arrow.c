@@ -245,10 +245,10 @@ out:
     return rc == PML_E_NOMEM ? pml_error__no_memory(err) : pml_error__set(err, rc, "a type text is too long to export");
 }
 
-static int check_node(const struct ArrowSchema *a, const shape *s, const pml_type *of_map, const char *column,
+static int check_node(const struct ArrowSchema *a, const shape *s, const pml_type *of_map, bool any_zone, const char *column,
                       pml_error *err);
 
-static int check_children(const struct ArrowSchema *a, const shape *s, const pml_type *of_map, const char *column,
+static int check_children(const struct ArrowSchema *a, const shape *s, const pml_type *of_map, bool any_zone, const char *column,
                           pml_error *err)
 {
     size_t n = child_count(s);
@@ -264,16 +264,18 @@ static int check_children(const struct ArrowSchema *a, const shape *s, const pml
         if (by_name && (x->name == NULL || strcmp(x->name, c.name) != 0))
             return pml_error__set(err, PML_E_SCHEMA, "column '%s': member %zu is named '%s', expected '%s'", column, i,
                                   x->name == NULL ? "" : x->name, c.name);
-        PML_RETURN_IF(check_node(x, &c, s->type, column, err));
+        PML_RETURN_IF(check_node(x, &c, s->type, any_zone, column, err));
     }
     return PML_OK;
 }
 
 /* The specification lets a producer write the width of a decimal: "d:10,2,128" is "d:10,2". */
-static bool format_is(const char *got, const pml_type *t)
+static bool format_is(const char *got, const pml_type *t, bool any_zone)
 {
     const char *constant = constant_format(t);
     char expected[48];
+    if (any_zone && (t->kind == PML_TYPE_TIMESTAMP || t->kind == PML_TYPE_TIMESTAMP_LTZ))
+        return strncmp(got, constant, strlen("tsn:")) == 0;
     if (constant != NULL)
         return strcmp(got, constant) == 0;
     pml_type__arrow_format(expected, t);
@@ -283,7 +285,7 @@ static bool format_is(const char *got, const pml_type *t)
     return t->kind == PML_TYPE_DECIMAL && strncmp(got, expected, n) == 0 && strcmp(got + n, ",128") == 0;
 }
 
-static int check_node(const struct ArrowSchema *a, const shape *s, const pml_type *of_map, const char *column,
+static int check_node(const struct ArrowSchema *a, const shape *s, const pml_type *of_map, bool any_zone, const char *column,
                       pml_error *err)
 {
     const pml_type *t = s->type == NULL ? &null_type : s->type;
@@ -292,12 +294,12 @@ static int check_node(const struct ArrowSchema *a, const shape *s, const pml_typ
         return pml_error__set(err, PML_E_SCHEMA, "column '%s': the Arrow schema is released or has no format", column);
     if (a->dictionary != NULL)
         return pml_error__set(err, PML_E_SCHEMA, "column '%s' is dictionary-encoded; decode it first", column);
-    if (!format_is(a->format, t)) {
+    if (!format_is(a->format, t, any_zone)) {
         pml_type__arrow_format(format, t);
         return pml_error__set(err, PML_E_SCHEMA, "column '%s' has Arrow format '%.40s', expected '%s' (%s)", column,
                               a->format, format, pml_type__word(t->kind));
     }
-    return check_children(a, s, of_map, column, err);
+    return check_children(a, s, of_map, any_zone, column, err);
 }
 
 int pml_type__check_arrow(const struct ArrowSchema *schema, const pml_field *fields, size_t n, pml_error *err)
@@ -314,10 +316,16 @@ int pml_type__check_arrow(const struct ArrowSchema *schema, const pml_field *fie
             return pml_error__set(err, PML_E_SCHEMA, "column %zu is named '%s', expected '%s'", i + 1,
                                   x->name == NULL ? "" : x->name, fields[i].name);
         shape s = {fields[i].name, &fields[i].type, fields[i].id, true, false, fields[i].id, 0};
-        PML_RETURN_IF(check_node(x, &s, NULL, fields[i].name, err));
+        PML_RETURN_IF(check_node(x, &s, NULL, false, fields[i].name, err));
     }
     if (schema->n_children != (int64_t)n)
         return pml_error__set(err, PML_E_SCHEMA, "%lld columns came where %zu are expected",
                               (long long)schema->n_children, n);
     return PML_OK;
+}
+
+int pml_type__check_arrow_stored(const struct ArrowSchema *column, const pml_field *field, pml_error *err)
+{
+    shape s = {field->name, &field->type, field->id, true, false, field->id, 0};
+    return check_node(column, &s, NULL, true, field->name, err);
 }

@@ -18,6 +18,10 @@ typedef struct pml_format_read {
     /* Part `part` of `parts` of the rows, cut where the format allows it; all parts together are the file, in order. parts 0 or 1:
        the whole file. */
     int32_t part, parts;
+    /* The file was written with exactly these fields, as files of a table are: PML_E_CORRUPT naming file and column when it lacks one,
+       has it twice or with another type. Files without field ids are of other makers (a Java table may have taken them over) and are
+       cast as ever; every writer of tables puts an id on each column. */
+    bool own_schema;
     /* What the metadata says of the file; PML_E_CORRUPT when it is another. 0: unknown. */
     int64_t expect_rows, expect_bytes;
 } pml_format_read;

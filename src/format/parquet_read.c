@@ -130,6 +130,41 @@ static int32_t column_by_name(const struct ArrowSchema *schema, const char *name
     return -1;
 }
 
+/* The bridge gives no other metadata than the id. */
+static bool has_field_ids(const struct ArrowSchema *schema)
+{
+    for (int64_t i = 0; i < schema->n_children; i++)
+        if (schema->children[i]->metadata != NULL)
+            return true;
+    return false;
+}
+
+static int schema_damaged(const parquet_reader *r, const char *why, const char *column, pml_error *err)
+{
+    return pml_error__at(err, PML_E_CORRUPT, PML_PLACE_DATA_FILE, r->path,
+                         "%s is damaged, or its writer broke the rules: %s%s%s (the schema that its metadata names says otherwise)", r->path,
+                         why, column == NULL ? "" : column, column == NULL ? "" : "'");
+}
+
+/* A damaged footer that still parses would give nulls for a column of another name, and other values for one of another type. */
+static int check_own_schema(const parquet_reader *r, const struct ArrowSchema *schema, const int32_t *columns, pml_error *err)
+{
+    if (!has_field_ids(schema))
+        return PML_OK;
+    for (size_t i = 0; i < r->n_fields; i++) {
+        const char *name = r->fields[i].name;
+        pml_error why = PML_ERROR_INIT;
+        if (columns[i] < 0)
+            return schema_damaged(r, "it has no column '", name, err);
+        for (int64_t j = columns[i] + 1; j < schema->n_children; j++)
+            if (strcmp(schema->children[j]->name, name) == 0)
+                return schema_damaged(r, "it has two columns '", name, err);
+        if (pml_type__check_arrow_stored(schema->children[columns[i]], &r->fields[i], &why) != PML_OK)
+            return schema_damaged(r, why.message, NULL, err);
+    }
+    return PML_OK;
+}
+
 static int open_stream(parquet_reader *r, const pml_format_read *q, pml_error *err)
 {
     struct ArrowSchema file_schema = {0};
@@ -146,6 +181,8 @@ static int open_stream(parquet_reader *r, const pml_format_read *q, pml_error *e
         if (columns[i] >= 0)
             present[n_present++] = columns[i];
     }
+    if (q->own_schema)
+        PML_TRY(check_own_schema(r, &file_schema, columns, err));
     const pml_parquet_file file = {&r->arena, r->bridge, r->file, r->path, &file_schema, columns};
     PML_TRY(pml_parquet__choose_rows(&rows, &file, q, err));
     r->rows_left = rows.total;

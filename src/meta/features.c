@@ -2,6 +2,7 @@
 /* What this version refuses, and in which words. */
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "meta/option_values.h"
 #include "util/number.h"
@@ -143,4 +144,64 @@ int pml_table_options__check_supported(const pml_table_schema *s, const pml_opti
     PML_RETURN_IF(pml_option_source__refuse(&src));
     PML_RETURN_IF(refuse_types(&src));
     return for_write ? refuse_partition_types(&src) : PML_OK;
+}
+
+/* ---- what one open or command cannot change ---- */
+
+static bool is_same_value(const pml_option_rule *rule, const char *a, const char *b)
+{
+    int64_t v, w;
+    if (rule->kind == PML_OPTION_BOOL || rule->kind == PML_OPTION_ENUM || rule->treatment == PML_OPTION_REFUSED)
+        return strcasecmp(a, b) == 0;
+    if (rule->kind == PML_OPTION_INT && pml_number__int64(&v, a, strlen(a)) && pml_number__int64(&w, b, strlen(b)))
+        return v == w;
+    return strcmp(a, b) == 0;
+}
+
+/* Is the value the names, separated by commas? */
+static bool is_list_of(const char *value, const char *const *names, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t len = strlen(names[i]);
+        if (strncmp(value, names[i], len) != 0 || (i + 1 < n && value[len] != ','))
+            return false;
+        value += len + (i + 1 < n);
+    }
+    return value[0] == '\0';
+}
+
+static bool changes_nothing(const pml_table_schema *s, const pml_option_rule *rule, const pml_option *o, const char *own)
+{
+    if (strcmp(o->key, "partition") == 0)
+        return is_list_of(o->value, s->partition_keys, s->n_partition_keys);
+    if (strcmp(o->key, "primary-key") == 0)
+        return is_list_of(o->value, s->primary_keys, s->n_primary_keys);
+    return is_same_value(rule, o->value, own);
+}
+
+int pml_table_options__check_fixed(const pml_table_schema *s, const pml_option *overrides, size_t n, const char *branch,
+                                   const char *where, pml_error *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        const pml_option *o = &overrides[i];
+        const pml_option_rule *rule = pml_option_rule__find(o->key);
+        if (rule == NULL || !rule->fixed)
+            continue;
+        bool is_branch = strcmp(o->key, "branch") == 0;
+        const char *own = is_branch ? branch : pml_table_schema__option(s, o->key);
+        if (own == NULL)
+            own = rule->fallback == NULL ? "" : rule->fallback;
+        if (changes_nothing(s, rule, o, own))
+            continue;
+        if (is_branch)
+            return pml_error__at(err, PML_E_INVAL, PML_PLACE_OPTION, where,
+                                 "option branch is '%.80s', but branch '%.80s' of %.120s was opened: name the branch when it is opened "
+                                 "(pml --branch)",
+                                 o->value, branch, where);
+        return pml_error__at(err, PML_E_INVAL, PML_PLACE_OPTION, where,
+                             "option %.80s is fixed with the table %.120s: '%.80s' cannot be given for one open or command, only what "
+                             "the table has itself%s%.80s%s",
+                             o->key, where, o->value, own[0] == '\0' ? "" : " ('", own, own[0] == '\0' ? "" : "')");
+    }
+    return PML_OK;
 }

@@ -75,5 +75,9 @@ int pml_table_options__stats_mode(pml_stats_mode *out, const pml_table_schema *s
    for the planner to refuse. */
 int pml_table_options__check_supported(const pml_table_schema *s, const pml_option *overrides, size_t n, bool for_write,
                                        const char *where, pml_error *err);
+/* Refuses (PML_E_INVAL naming option, value and table) overrides of what is fixed with the table unless they say what it says anyway.
+   branch: the one that was opened. */
+int pml_table_options__check_fixed(const pml_table_schema *s, const pml_option *overrides, size_t n, const char *branch,
+                                   const char *where, pml_error *err);
 
 #endif

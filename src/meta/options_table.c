@@ -8,13 +8,22 @@
 #include "util/error.h"
 #include "util/number.h"
 
-#define HONOURED(key, kind, fallback, values) {key, PML_OPTION_##kind, fallback, PML_OPTION_HONOURED, values, NULL, NULL}
-#define WRITING(key, kind, fallback, values) {key, PML_OPTION_##kind, fallback, PML_OPTION_WRITE_ONLY, values, NULL, NULL}
-#define IGNORED(key, kind, fallback, reason) {key, PML_OPTION_##kind, fallback, PML_OPTION_IGNORED, NULL, NULL, reason}
+#define HONOURED(key, kind, fallback, values) \
+    {key, PML_OPTION_##kind, fallback, PML_OPTION_HONOURED, values, NULL, NULL, false}
+#define WRITING(key, kind, fallback, values) \
+    {key, PML_OPTION_##kind, fallback, PML_OPTION_WRITE_ONLY, values, NULL, NULL, false}
+#define IGNORED(key, kind, fallback, reason) \
+    {key, PML_OPTION_##kind, fallback, PML_OPTION_IGNORED, NULL, NULL, reason, false}
 #define REFUSED(key, kind, fallback, harmless, needs, reason) \
-    {key, PML_OPTION_##kind, fallback, PML_OPTION_REFUSED, harmless, needs, reason}
+    {key, PML_OPTION_##kind, fallback, PML_OPTION_REFUSED, harmless, needs, reason, false}
 #define REFUSED_WRITE(key, kind, fallback, harmless, needs, reason) \
-    {key, PML_OPTION_##kind, fallback, PML_OPTION_REFUSED_WRITE, harmless, needs, reason}
+    {key, PML_OPTION_##kind, fallback, PML_OPTION_REFUSED_WRITE, harmless, needs, reason, false}
+/* The same, fixed with the table. */
+#define FIXED_HONOURED(key, kind, fallback) {key, PML_OPTION_##kind, fallback, PML_OPTION_HONOURED, NULL, NULL, NULL, true}
+#define FIXED_IGNORED(key, kind, fallback, reason) \
+    {key, PML_OPTION_##kind, fallback, PML_OPTION_IGNORED, NULL, NULL, reason, true}
+#define FIXED_REFUSED(key, kind, fallback, harmless, needs, reason) \
+    {key, PML_OPTION_##kind, fallback, PML_OPTION_REFUSED, harmless, needs, reason, true}
 
 #define ONLY_KEYS "only tables with a primary key look at it, and those are refused"
 #define NO_COMPACTION "we compact nothing"
@@ -26,19 +35,19 @@
 
 const pml_option_rule pml_option_rules[] = {
     /* what the table is */
-    REFUSED("type", STRING, "table", "table", "table-type:%s", "other kinds have no snapshots of this form"),
-    HONOURED("bucket", INT, "-1", NULL),
-    HONOURED("bucket-key", STRING, NULL, NULL),
-    REFUSED("bucket-function.type", STRING, "default", "default|mod", "bucket-function:%s",
+    FIXED_REFUSED("type", STRING, "table", "table", "table-type:%s", "other kinds have no snapshots of this form"),
+    FIXED_HONOURED("bucket", INT, "-1"),
+    FIXED_HONOURED("bucket-key", STRING, NULL),
+    FIXED_REFUSED("bucket-function.type", STRING, "default", "default|mod", "bucket-function:%s",
             "rows would go to other buckets"),
     HONOURED("bucket-append-ordered", BOOL, "true", NULL),
-    IGNORED("primary-key", STRING, NULL, "taken out when a table is made"),
-    IGNORED("partition", STRING, NULL, "taken out when a table is made"),
+    FIXED_IGNORED("primary-key", STRING, NULL, "taken out when a table is made"),
+    FIXED_IGNORED("partition", STRING, NULL, "taken out when a table is made"),
     IGNORED("primary-key.nullable", BOOL, "false", ONLY_KEYS),
     IGNORED("path", STRING, NULL, "the table is where it was opened"),
-    HONOURED("branch", STRING, "main", NULL),
+    FIXED_HONOURED("branch", STRING, "main"),
     IGNORED("auto-create", BOOL, "false", ENGINE),
-    REFUSED("chain-table.enabled", BOOL, "false", "false", "chain-table", "reads combine several branches"),
+    FIXED_REFUSED("chain-table.enabled", BOOL, "false", "false", "chain-table", "reads combine several branches"),
     IGNORED("chain-table.*", STRING, NULL, "has no effect without chain-table.enabled"),
     REFUSED("query-auth.enabled", BOOL, "false", "false", "query-auth", "a catalog must filter rows and columns"),
     /* data files */
@@ -50,9 +59,10 @@ const pml_option_rule pml_option_rules[] = {
     WRITING("file.block-size", SIZE, "128 mb", NULL),
     WRITING("file.suffix.include.compression", BOOL, "false", NULL),
     WRITING("data-file.prefix", STRING, "data-", NULL),
-    HONOURED("data-file.path-directory", STRING, NULL, NULL),
-    REFUSED_WRITE("data-file.external-paths", STRING, NULL, "", "external-paths", "files would have to go elsewhere"),
-    IGNORED("data-file.external-paths.*", STRING, NULL, "has no effect without data-file.external-paths"),
+    FIXED_HONOURED("data-file.path-directory", STRING, NULL),
+    {"data-file.external-paths", PML_OPTION_STRING, NULL, PML_OPTION_REFUSED_WRITE, "", "external-paths",
+     "files would have to go elsewhere", true},
+    FIXED_IGNORED("data-file.external-paths.*", STRING, NULL, "has no effect without data-file.external-paths"),
     IGNORED("data-file.thin-mode", BOOL, "false", ONLY_KEYS),
     IGNORED("changelog-file.*", STRING, NULL, ONLY_KEYS),
     WRITING("target-file-size", SIZE, "256 mb", NULL),
@@ -90,17 +100,17 @@ const pml_option_rule pml_option_rules[] = {
     WRITING("metadata.stats-keep-first-n-columns", INT, "-1", NULL),
     WRITING("fields.*.stats-mode", STRING, NULL, NULL),
     IGNORED("fields.*", STRING, NULL, ONLY_KEYS),
-    HONOURED("partition.default-name", STRING, "__DEFAULT_PARTITION__", NULL),
-    HONOURED("partition.legacy-name", BOOL, "true", NULL),
-    REFUSED("row-tracking.enabled", BOOL, "false", "false", "row-tracking", "rows have ids that commits must hand out"),
+    FIXED_HONOURED("partition.default-name", STRING, "__DEFAULT_PARTITION__"),
+    FIXED_HONOURED("partition.legacy-name", BOOL, "true"),
+    FIXED_REFUSED("row-tracking.enabled", BOOL, "false", "false", "row-tracking", "rows have ids that commits must hand out"),
     IGNORED("row-tracking.*", STRING, NULL, "has no effect without row-tracking.enabled"),
-    REFUSED("data-evolution.enabled", BOOL, "false", "false", "data-evolution",
+    FIXED_REFUSED("data-evolution.enabled", BOOL, "false", "false", "data-evolution",
             "columns of one row lie in several files"),
     IGNORED("global-index.*", STRING, NULL, "only data evolution, which is refused"),
-    REFUSED("deletion-vectors.enabled", BOOL, "false", "false", "deletion-vectors", "rows of a file may be deleted"),
+    FIXED_REFUSED("deletion-vectors.enabled", BOOL, "false", "false", "deletion-vectors", "rows of a file may be deleted"),
     IGNORED("deletion-vector*", STRING, NULL, "has no effect without deletion-vectors.enabled"),
     IGNORED("index-file-in-data-file-dir", BOOL, "false", "only index files, which append tables do not have"),
-    REFUSED("pk-clustering-override", BOOL, "false", "false", "pk-clustering-override", "files are not sorted by key"),
+    FIXED_REFUSED("pk-clustering-override", BOOL, "false", "false", "pk-clustering-override", "files are not sorted by key"),
     IGNORED("clustering.*", STRING, NULL, "our files are not clustered; a later compaction clusters them"),
     /* writing and commit */
     WRITING("write-only", BOOL, "false", NULL),
@@ -132,10 +142,11 @@ const pml_option_rule pml_option_rules[] = {
     IGNORED("num-*", STRING, NULL, NO_COMPACTION),
     IGNORED("sort-compaction.*", STRING, NULL, NO_COMPACTION),
     /* primary keys */
-    IGNORED("merge-engine", STRING, "deduplicate", ONLY_KEYS),
+    FIXED_IGNORED("merge-engine", STRING, "deduplicate", ONLY_KEYS),
     IGNORED("changelog-producer*", STRING, NULL, ONLY_KEYS),
+    FIXED_IGNORED("sequence.field", STRING, NULL, ONLY_KEYS),
     IGNORED("sequence.*", STRING, NULL, ONLY_KEYS),
-    IGNORED("rowkind.field", STRING, NULL, ONLY_KEYS),
+    FIXED_IGNORED("rowkind.field", STRING, NULL, ONLY_KEYS),
     IGNORED("ignore-*", STRING, NULL, ONLY_KEYS),
     IGNORED("aggregation.*", STRING, NULL, ONLY_KEYS),
     IGNORED("partial-update.*", STRING, NULL, ONLY_KEYS),

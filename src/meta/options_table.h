@@ -33,6 +33,9 @@ typedef struct pml_option_rule {
     const char *values; /* "a|b|c", any case: ENUM: what may stand there; REFUSED: what is harmless */
     const char *needs;  /* REFUSED: name of the feature; one %s: the value */
     const char *reason;
+    /* It says what the table is or where its files lie (Java: @Immutable, and more): a value given for one open or command that is not
+       the table's own would write files that nobody else finds. */
+    bool fixed;
 } pml_option_rule;
 
 extern const pml_option_rule pml_option_rules[];

@@ -51,7 +51,7 @@ typedef struct batch_commit {
     const pml_commit_options *options;
     const pml_overwrite *overwrite; /* NULL: rows are only added */
     size_t n;
-    const pml_new_files **files;
+    pml_new_files **files;
 } batch_commit;
 
 static int files_exist(batch_commit *b, pml_error *err)
@@ -93,6 +93,21 @@ out:
     return rc;
 }
 
+/* What this process committed stays committed, also where the rows have been removed since: the files will be deleted with the
+   snapshots that held them. Where an earlier outcome is unknown, the table tells. */
+static int refuse_committed(batch_commit *b, const pml_commit_base *base, pml_error *err)
+{
+    bool look = b->overwrite != NULL || (b->options->flags & PML_COMMIT_CHECK) != 0;
+    for (size_t i = 0; i < b->n; i++) {
+        const pml_new_files *f = b->files[i];
+        if (f->fate == PML_FILES_COMMITTED && f->n > 0)
+            return pml_error__at(err, PML_E_CONFLICT, PML_PLACE_DATA_FILE, f->paths[0],
+                                 "%s went into %s already: these messages were committed before", f->paths[0], b->commit->table->path);
+        look = look || f->fate == PML_FILES_UNKNOWN;
+    }
+    return look && b->n > 0 && base->latest != NULL ? refuse_known_files(b, base, err) : PML_OK;
+}
+
 static const char progress_key[] = "realtime.offsets";
 
 /* The caller's properties, and the real-time progress (NULL: none). */
@@ -130,7 +145,7 @@ static int fill_decision(pml_commit_decision *d, const batch_commit *b, const pm
 {
     const char *progress = base->latest == NULL ? NULL : pml_snapshot__property(base->latest, progress_key);
     d->n_files = b->n;
-    d->files = b->files;
+    d->files = (const pml_new_files *const *)b->files;
     if (b->overwrite == NULL)
         return set_properties(d, b->options, progress, base, err);
     PML_RETURN_IF(pml_overwrite__decide(d, &progress, b->overwrite, b->commit->table, base, err));
@@ -156,8 +171,7 @@ static int batch_decide(void *arg, pml_commit_decision *d, const pml_commit_base
             return PML_OK;
         }
     }
-    if ((check || b->overwrite != NULL) && b->n > 0 && base->latest != NULL)
-        PML_RETURN_IF(refuse_known_files(b, base, err));
+    PML_RETURN_IF(refuse_committed(b, base, err));
     if (check)
         PML_RETURN_IF(files_exist(b, err));
     if (has_nothing_to_do(b)) {
@@ -209,13 +223,28 @@ static int collect_files(batch_commit *b, pml_messages *const *messages, size_t 
     return PML_OK;
 }
 
+/* already_committed may mean other files under the same identifier: those of an unknown outcome are ours. */
+static void note_fate(batch_commit *b, int rc, const pml_commit_result *r)
+{
+    for (size_t i = 0; i < b->n; i++) {
+        pml_new_files *f = b->files[i];
+        if (rc == PML_E_UNKNOWN_OUTCOME)
+            f->fate = PML_FILES_UNKNOWN;
+        else if (rc == PML_OK && r->snapshot_id >= 0 && (r->already_committed == 0 || f->fate == PML_FILES_UNKNOWN))
+            f->fate = PML_FILES_COMMITTED;
+    }
+}
+
 int pml_commit__batch(pml_commit_result *out, pml_commit *c, const pml_overwrite *o, pml_messages *const *messages, size_t n,
                       int64_t identifier, const pml_commit_options *options, pml_error *err)
 {
     const pml_commit_options defaults = PML_COMMIT_OPTIONS_INIT;
     batch_commit b = {
         .commit = c, .identifier = identifier, .options = options == NULL ? &defaults : options, .overwrite = o};
+    pml_commit_result unwanted = PML_COMMIT_RESULT_INIT;
     int rc;
+    if (out == NULL)
+        out = &unwanted;
     if (b.options->struct_size != sizeof defaults || out->struct_size != sizeof *out)
         return pml_error__set(err, PML_E_INVAL,
                               "struct_size of commit options or result is not what this library knows");
@@ -228,7 +257,8 @@ int pml_commit__batch(pml_commit_result *out, pml_commit *c, const pml_overwrite
     if (o != NULL)
         PML_TRY(pml_overwrite__check(o, c->table, err));
     PML_TRY(collect_files(&b, messages, n, err));
-    PML_TRY(pml_commit__execute(out, c, &request, err));
+    rc = pml_commit__execute(out, c, &request, err);
+    note_fate(&b, rc, out);
 out:
     pml_env__free(c->env, b.files);
     return rc;
@@ -240,9 +270,49 @@ int pml_commit_run(pml_commit_result *out, pml_commit *c, pml_messages *const *m
     return pml_commit__batch(out, c, NULL, messages, n, identifier, options, err);
 }
 
+/* Messages that exist as bytes may have been committed by another process. */
+static int refuse_live(pml_commit *c, pml_messages *const *messages, size_t n, pml_error *err)
+{
+    batch_commit b = {.commit = c};
+    pml_arena arena;
+    pml_snapshot latest;
+    int64_t id;
+    int rc;
+    pml_arena__init(&arena, c->env);
+    PML_TRY(collect_files(&b, messages, n, err));
+    PML_TRY(pml_table__latest_snapshot(&id, c->table, false, err));
+    if (id >= 0) {
+        const pml_commit_base base = {&latest, id + 1, &arena};
+        PML_TRY(pml_table__load_snapshot(&latest, &arena, c->table, id, err));
+        PML_TRY(refuse_known_files(&b, &base, err));
+    }
+out:
+    pml_env__free(c->env, b.files);
+    pml_arena__clear(&arena);
+    return rc;
+}
+
+static int refuse_abort(const pml_new_files *f, pml_error *err)
+{
+    if (f->fate == PML_FILES_NEW || f->n == 0)
+        return PML_OK;
+    return pml_error__at(err, PML_E_CONFLICT, PML_PLACE_DATA_FILE, f->paths[0],
+                         f->fate == PML_FILES_COMMITTED
+                             ? "%s went into the table: committed messages cannot be aborted"
+                             : "it is not known whether %s went into the table: commit the messages again with PML_COMMIT_CHECK",
+                         f->paths[0]);
+}
+
 int pml_commit_abort(pml_commit *c, pml_messages *const *messages, size_t n, pml_error *err)
 {
-    (void)c, (void)err;
+    bool copied = false;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < messages[i]->n; j++) {
+            PML_RETURN_IF(refuse_abort(messages[i]->v[j], err));
+            copied = copied || (messages[i]->v[j]->copied && messages[i]->v[j]->n > 0);
+        }
+    if (copied)
+        PML_RETURN_IF(refuse_live(c, messages, n, err));
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < messages[i]->n; j++)
             pml_new_files__delete(messages[i]->v[j]);

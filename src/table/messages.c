@@ -20,7 +20,8 @@ int pml_messages_serialize(pml_text *out, const pml_messages *m, size_t i, pml_e
     pml_buf__init(&bytes, m->env, PML_MESSAGE_BYTES_MAX);
     if (i >= m->n)
         return pml_error__set(err, PML_E_INVAL, "there is no message %zu: the prepare made %zu", i, m->n);
-    const pml_new_files *f = m->v[i];
+    pml_new_files *f = m->v[i];
+    f->copied = true;
     const pml_commit_message message = {.partition = f->partition,
                                         .bucket = f->bucket,
                                         .has_total_buckets = true,
@@ -102,6 +103,7 @@ static int read_message(pml_new_files **out, pml_table *t, int32_t version, cons
     if (f == NULL)
         return pml_error__no_memory(err);
     f->env = t->env;
+    f->copied = true;
     pml_arena__init(&f->arena, t->env);
     PML_TRY(pml_serde_message__read(&m, &f->arena, version, (pml_bytes){bytes->ptr, bytes->len}, err));
     PML_TRY(check_bucket(t, &m, err));

@@ -116,6 +116,7 @@ static int open_next(split_reader *r, pml_error *err)
                                          .check_values = r->validate_full,
                                          .part = r->part,
                                          .parts = r->parts,
+                                         .own_schema = true,
                                          .expect_rows = s->files[i].row_count,
                                          .expect_bytes = s->files[i].size_bytes};
         PML_RETURN_IF(pml_path__format(format, s->files[i].name, err));

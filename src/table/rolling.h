@@ -19,6 +19,9 @@ typedef struct pml_new_files {
     size_t n, cap;
     pml_data_file *files;
     const char **paths;
+    /* What commits of this process made of them. Guarded by nothing: a commit belongs to one thread at a time, and so do its messages. */
+    enum { PML_FILES_NEW = 0, PML_FILES_UNKNOWN, PML_FILES_COMMITTED } fate;
+    bool copied; /* came from bytes, or went into some: others may have committed them */
 } pml_new_files;
 
 int pml_new_files__init(pml_new_files *f, pml_env *env, pml_bytes partition, int32_t bucket, int32_t total_buckets);

@@ -166,7 +166,8 @@ static int table_new(pml_table **out, pml_env *env, const char *path, const char
         n--;
     t->path = pml_env__strndup(env, path, n);
     t->branch_root = t->path == NULL ? NULL : pml_path__branch(env, t->path, branch);
-    if (t->branch_root == NULL) {
+    t->branch = pml_arena__strdup(&t->arena, branch);
+    if (t->branch_root == NULL || t->branch == NULL) {
         pml_table_release(t);
         return pml_error__no_memory(err);
     }
@@ -200,6 +201,7 @@ static int table_begin(pml_table **out, pml_env *env, const char *path, const pm
 static int table_check(pml_table *t, pml_error *err)
 {
     PML_RETURN_IF(pml_table_options__check_supported(t->schema, t->overrides, t->n_overrides, false, t->path, err));
+    PML_RETURN_IF(pml_table_options__check_fixed(t->schema, t->overrides, t->n_overrides, t->branch, t->path, err));
     return options_parse(t, err);
 }
 

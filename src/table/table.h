@@ -16,6 +16,7 @@ struct pml_table {
     pml_env *env;
     char *path;        /* data, manifests and everything that branches share */
     char *branch_root; /* schema, snapshot, metadata; equals path for main */
+    const char *branch; /* in the arena; "main" */
     pml_table_schema *schema;
     bool schema_given; /* by the caller: schema/ may hold none */
     pml_arena arena; /* overrides */

@@ -333,6 +333,65 @@ static void commit_with_check_makes_nothing_twice(void **state)
     world_close(&w);
 }
 
+/* Also under another name and without a look at the table, also when the rows are gone again. */
+static void messages_committed_before_are_neither_committed_again_nor_aborted(void **state)
+{
+    (void)state;
+    world w;
+    pml_commit *c;
+    pml_commit_result r = PML_COMMIT_RESULT_INIT;
+    pml_error err = PML_ERROR_INIT;
+    world_open(&w);
+    pml_messages *m[2];
+    for (int i = 0; i < 2; i++)
+        m[i] = table_kit_prepare(&w.k, 10);
+    must_ok(pml_commit_open(&c, w.k.table, "job", &err), &err);
+    must_ok(pml_commit_run(&r, c, &m[0], 1, 1, NULL, &err), &err);
+    must_ok(pml_commit_overwrite(&r, c, NULL, &m[1], 1, 2, NULL, &err), &err);
+    for (int round = 0; round < 2; round++) {
+        size_t files = kit_files_in(w.path, "bucket-0");
+        for (int i = 0; i < 2; i++) {
+            must_fail_with(PML_E_CONFLICT, pml_commit_run(&r, c, &m[i], 1, 3, NULL, &err), &err);
+            assert_non_null(strstr(err.message, "committed before"));
+            must_fail_with(PML_E_CONFLICT, pml_commit_overwrite(&r, c, NULL, &m[i], 1, 3, NULL, &err), &err);
+            must_fail_with(PML_E_CONFLICT, pml_commit_abort(c, &m[i], 1, &err), &err);
+        }
+        assert_int_equal(kit_files_in(w.path, "bucket-0"), files);
+        assert_int_equal(rows_now(&w), round == 0 ? 10 : 0);
+        if (round == 0)
+            must_ok(pml_table_truncate(&r, w.k.table, &err), &err);
+    }
+    pml_commit_close(c);
+    for (int i = 0; i < 2; i++)
+        pml_messages_free(m[i]);
+    world_close(&w);
+}
+
+/* The identifier was committed with other files: these are the caller's to give up. */
+static void messages_that_a_check_found_needless_can_be_aborted(void **state)
+{
+    (void)state;
+    world w;
+    pml_commit *c;
+    pml_commit_result r;
+    pml_error err = PML_ERROR_INIT;
+    world_open(&w);
+    pml_messages *m[2];
+    for (int i = 0; i < 2; i++) {
+        m[i] = table_kit_prepare(&w.k, 10);
+        must_ok(run(&r, &w, "job", m[i], 1, PML_COMMIT_CHECK, &err), &err);
+        assert_int_equal(r.already_committed, i);
+    }
+    must_ok(pml_commit_open(&c, w.k.table, "job", &err), &err);
+    must_ok(pml_commit_abort(c, &m[1], 1, &err), &err);
+    assert_int_equal(kit_files_in(w.path, "bucket-0"), 1);
+    assert_int_equal(rows_now(&w), 10);
+    pml_commit_close(c);
+    for (int i = 0; i < 2; i++)
+        pml_messages_free(m[i]);
+    world_close(&w);
+}
+
 static void commit_of_deleted_files_is_refused_with_check(void **state)
 {
     (void)state;
@@ -599,6 +658,8 @@ int main(void)
         cmocka_unit_test(commit_with_an_unknown_outcome_and_a_foreign_snapshot_goes_on),
         cmocka_unit_test(commit_whose_snapshot_expires_at_once_deletes_nothing),
         cmocka_unit_test(commit_with_check_makes_nothing_twice),
+        cmocka_unit_test(messages_committed_before_are_neither_committed_again_nor_aborted),
+        cmocka_unit_test(messages_that_a_check_found_needless_can_be_aborted),
         cmocka_unit_test(commit_of_deleted_files_is_refused_with_check),
         cmocka_unit_test(commit_without_files_makes_no_snapshot_unless_asked),
         cmocka_unit_test(snapshot_carries_counts_watermark_and_properties),

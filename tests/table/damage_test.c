@@ -3,10 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "format/file_format.h"
 #include "support/table_kit.h"
+#include "support/test_types.h"
 
 static const char schema_json[] = "{\"fields\":[{\"name\":\"id\",\"type\":\"BIGINT\"},{\"name\":\"p\",\"type\":\"INT\"},"
-                                  "{\"name\":\"r\",\"type\":\"ROW<a INT, b INT>\"}],"
+                                  "{\"name\":\"r\",\"type\":\"ROW<a INT, b INT>\"},{\"name\":\"d\",\"type\":\"DECIMAL(10, 2)\"}],"
                                   "\"partitionKeys\":[%s],\"primaryKeys\":[],\"options\":{}}";
 
 /* A table "t" of random rows, some of whose values are null. */
@@ -110,12 +112,57 @@ static void null_partition_of_a_not_null_column_is_damage(void **state)
     must_be_damaged("\"p\"", "\"name\" : \"p\",\n    \"type\" : \"INT\"", "\"name\" : \"p\",\n    \"type\" : \"INT NOT NULL\"", "p");
 }
 
+/* As after a flipped bit in a footer that still parses: without a look at the types these read as nulls, or as other values. */
+static void file_whose_own_columns_are_not_those_of_its_schema_is_damage(void **state)
+{
+    (void)state;
+    must_be_damaged("", "\"name\" : \"id\"", "\"name\" : \"ie\"", "'ie'");
+    must_be_damaged("", "\"type\" : \"INT\"", "\"type\" : \"BIGINT\"", "'p'");
+    must_be_damaged("", "\"type\" : \"BIGINT\"", "\"type\" : \"TIMESTAMP(3)\"", "'id'");
+    must_be_damaged("", "DECIMAL(10, 2)", "DECIMAL(10, 4)", "'d'");
+    must_be_damaged("", "DECIMAL(10, 2)", "DECIMAL(11, 2)", "'d'");
+    must_be_damaged("", "\"name\" : \"b\"", "\"name\" : \"c\"", "'r'");
+}
+
+/* A second column of the name: a scan of that column alone would take the first it finds. */
+static void file_with_two_columns_of_a_name_is_damage(void **state)
+{
+    (void)state;
+    test_env *t = test_env_open(NULL);
+    const pml_field two[] = {{.id = 0, .name = "q", .type = test_type("INT")}, {.id = 1, .name = "q", .type = test_type("INT")}};
+    const pml_format_write_options o = {.compression = "none", .block_bytes = 1 << 20, .page_bytes = 1 << 16};
+    const pml_value values[] = {test_int(1), test_int(2)};
+    pml_format_read request = {.fields = two, .n_fields = 1, .batch_rows = 10};
+    struct ArrowArray batch, columns[2];
+    struct ArrowArrayStream stream;
+    pml_format_writer *w;
+    pml_error err = PML_ERROR_INIT;
+    int64_t bytes;
+    const char *path = test_path(t, "data.parquet");
+    for (int i = 0; i < 2; i++)
+        must_ok(pml_batch__gather(&columns[i], t->env, &two[i].type, test_column(&two[i].type, values, 2, 0), NULL, 2, &err), &err);
+    must_ok(pml_batch__from_columns(&batch, t->env, columns, 2, 2, &err), &err);
+    must_ok(pml_format__create(&w, t->env, "parquet", path, two, 2, &o, &err), &err);
+    must_ok(pml_format_writer__write(w, &batch, &err), &err);
+    must_ok(pml_format_writer__finish(w, false, &bytes, &err), &err);
+    pml_format_writer__free(w);
+    must_ok(pml_format__open(&stream, t->env, "parquet", path, &request, &err), &err);
+    stream.release(&stream);
+    request.own_schema = true;
+    must_fail_with(PML_E_CORRUPT, pml_format__open(&stream, t->env, "parquet", path, &request, &err), &err);
+    assert_non_null(strstr(err.message, "two columns 'q'"));
+    test_types_clear();
+    test_env_close(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(null_in_a_not_null_column_is_damage),
         cmocka_unit_test(null_in_a_not_null_member_is_damage),
         cmocka_unit_test(not_null_column_that_the_file_lacks_is_damage),
+        cmocka_unit_test(file_whose_own_columns_are_not_those_of_its_schema_is_damage),
+        cmocka_unit_test(file_with_two_columns_of_a_name_is_damage),
         cmocka_unit_test(null_partition_of_a_not_null_column_is_damage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

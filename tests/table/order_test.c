@@ -131,13 +131,10 @@ static void partition_written_with_other_buckets_is_refused_for_writing(void **s
     pml_table *rescaled;
     struct ArrowArray batch;
     pml_messages *m;
-    const pml_option_pair four = {"bucket", "4"};
-    pml_table_open_options o = PML_TABLE_OPEN_OPTIONS_INIT;
     table_kit_create(&k, t, test_path(t, "t"), schema);
     (void)table_kit_append(&k, 50);
-    o.options = &four;
-    o.n_options = 1;
-    must_ok(pml_table_open(&rescaled, t->env, test_path(t, "t"), &o, &err), &err);
+    kit_replace_in_file(test_path(t, "t/schema/schema-0"), "\"bucket\" : \"2\"", "\"bucket\" : \"4\"");
+    must_ok(pml_table_open(&rescaled, t->env, test_path(t, "t"), NULL, &err), &err);
     assert_string_equal(pml_table_option(rescaled, "bucket"), "4");
     pml_table_release(k.table);
     k.table = rescaled;

@@ -337,6 +337,36 @@ static void messages_written_there_are_committed_here_once(void **state)
     rt_kit_close(&k);
 }
 
+/* Whoever got the bytes may have committed them: the table is asked before files are deleted. Also without memory for that. */
+static void messages_that_others_committed_from_bytes_are_not_aborted(void **state)
+{
+    (void)state;
+    rt_kit k;
+    pml_error err = PML_ERROR_INIT;
+    pml_messages *copy;
+    rt_kit_create(&k, NULL, "\"p\"", "");
+    pml_messages *m = write_messages(&k, 4);
+    splits s = serialize_messages(m);
+    must_ok(pml_messages_deserialize(&copy, k.table, PML_MESSAGE_VERSION, s.blobs, s.n, &err), &err);
+    must_ok(pml_commit_run(NULL, k.commit, &copy, 1, 7, NULL, &err), &err);
+    pml_messages_free(copy);
+    for (long long at = 1;; at++) {
+        test_env_fail_at(k.t, at);
+        int rc = pml_commit_abort(k.commit, &m, 1, &err);
+        test_env_fail_at(k.t, 0);
+        if (rc == PML_E_CONFLICT)
+            break;
+        must_fail_with(PML_E_NOMEM, rc, &err);
+    }
+    must_ok(pml_messages_deserialize(&copy, k.table, PML_MESSAGE_VERSION, s.blobs, s.n, &err), &err);
+    must_fail_with(PML_E_CONFLICT, pml_commit_abort(k.commit, &copy, 1, &err), &err);
+    rt_kit_must_store(&k, 0, 4);
+    pml_messages_free(copy);
+    pml_messages_free(m);
+    clear_all(&s);
+    rt_kit_close(&k);
+}
+
 static void messages_for_another_number_of_buckets_are_a_conflict(void **state)
 {
     (void)state;
@@ -522,6 +552,7 @@ int main(void)
         cmocka_unit_test(mutated_splits_are_refused_or_read_without_harm),
         cmocka_unit_test(failing_allocations_leave_nothing_behind),
         cmocka_unit_test(messages_written_there_are_committed_here_once),
+        cmocka_unit_test(messages_that_others_committed_from_bytes_are_not_aborted),
         cmocka_unit_test(messages_for_another_number_of_buckets_are_a_conflict),
         cmocka_unit_test(mutated_messages_are_refused_or_leave_a_readable_table),
         cmocka_unit_test(failing_allocations_of_messages_leave_nothing_behind),

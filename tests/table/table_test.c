@@ -87,6 +87,53 @@ static void table_that_two_make_at_once_is_made_by_one(void **state)
     }
 }
 
+/* What says where the files of a table lie, or what it is: another value for one open would write files that nobody else finds. */
+static void options_that_are_fixed_with_the_table_cannot_be_given_for_one_open(void **state)
+{
+    (void)state;
+    static const char json[] = TABLE(ID ",{\"name\":\"p\",\"type\":\"STRING\"},{\"name\":\"q\",\"type\":\"INT\"}",
+                                     "\"partitionKeys\":[\"p\",\"q\"],\"options\":{\"bucket\":\"2\",\"bucket-key\":\"id\","
+                                     "\"data-file.path-directory\":\"d\"},");
+    static const struct {
+        const char *key, *other, *same;
+    } cases[] = {
+        {"partition.default-name", "zz", "__DEFAULT_PARTITION__"},
+        {"partition.legacy-name", "false", "TRUE"},
+        {"data-file.path-directory", "e", "d"},
+        {"data-file.external-paths", "file:/x", ""},
+        {"data-file.external-paths.strategy", "round-robin", ""},
+        {"bucket", "4", "2"},
+        {"bucket", "-1", "2"},
+        {"bucket-key", "q", "id"},
+        {"primary-key", "id", ""},
+        {"partition", "p", "p,q"},
+        {"partition", "p,q,id", "p,q"},
+        {"merge-engine", "first-row", "deduplicate"},
+        {"sequence.field", "id", ""},
+        {"rowkind.field", "p", ""},
+        {"branch", "x", "main"},
+    };
+    test_env *t = test_env_open(NULL);
+    pml_table *table;
+    pml_error err = PML_ERROR_INIT;
+    must_ok(create(&table, t, test_path(t, "t"), json, 0, &err), &err);
+    pml_table_release(table);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        pml_option_pair pair = {cases[i].key, cases[i].other};
+        pml_table_open_options o = PML_TABLE_OPEN_OPTIONS_INIT;
+        o.n_options = 1;
+        o.options = &pair;
+        must_fail_with(PML_E_INVAL, pml_table_open(&table, t->env, test_path(t, "t"), &o, &err), &err);
+        assert_non_null(strstr(err.message, cases[i].key));
+        assert_non_null(strstr(err.message, cases[i].other));
+        assert_int_equal(err.place, PML_PLACE_OPTION);
+        pair.value = cases[i].same;
+        must_ok(pml_table_open(&table, t->env, test_path(t, "t"), &o, &err), &err);
+        pml_table_release(table);
+    }
+    test_env_close(t);
+}
+
 static void features_that_are_not_supported_are_refused_by_name(void **state)
 {
     (void)state;
@@ -513,6 +560,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(table_is_made_once_and_opened_often),
         cmocka_unit_test(table_that_two_make_at_once_is_made_by_one),
+        cmocka_unit_test(options_that_are_fixed_with_the_table_cannot_be_given_for_one_open),
         cmocka_unit_test(features_that_are_not_supported_are_refused_by_name),
         cmocka_unit_test(options_for_writing_stop_the_writer_but_not_the_reader),
         cmocka_unit_test(table_shows_its_schema_as_text_and_as_arrow),
