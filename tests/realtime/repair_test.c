@@ -198,7 +198,7 @@ static void start_missing(rt_kit *k, bool append)
     rt_kit_write(k, 5, "b");
     (void)rt_kit_cycle(k, 1);
     if (append)
-        (void)rt_kit_append(k, 5, "a");
+        (void)rt_kit_foreign(k, PML_COMMIT_APPEND, false, NULL);
     rt_kit_stop(k);
     (void)snprintf(path, sizeof path, "%s/metadata", k->path);
     must_ok(pml_file__remove_tree(k->t->env, path, &err), &err);

@@ -18,9 +18,20 @@ static bool is_dead(const live_pb *l, const model_mark *e, int64_t snapshot)
     return e->state == MARK_ABSENT && snapshot >= 1 && l->seen >= 0 && snapshot >= l->seen;
 }
 
-/* What a plan of the latest snapshot finds dead takes no more work. */
+static bool has_rows(const live_pb *l)
+{
+    bool any = false;
+    for (size_t i = 0; l->open && i < l->offsets.n; i++)
+        any = any || (l->offsets.v[i] >= l->reclaimed && l->offsets.v[i] >= l->base);
+    return any;
+}
+
+/* What a plan of the latest snapshot finds dead takes no more work. One that is refused before it has a snapshot finds nothing. */
 static void planned_latest(rt_model *m)
 {
+    for (int pb = 0; pb < m->n_pbs; pb++)
+        if (m->live[pb].state == LIVE_LOST && has_rows(&m->live[pb]))
+            return;
     for (int pb = 0; pb < m->n_pbs; pb++) {
         live_pb *l = &m->live[pb];
         model_mark e = model_effective(m, m->latest, pb);
@@ -34,9 +45,7 @@ static void memory_rows_of(rt_model *m, int64_t snapshot, bool latest, int pb, r
 {
     const live_pb *l = &m->live[pb];
     int64_t floor = l->reclaimed > l->base ? l->reclaimed : l->base, from;
-    bool any = false, had = l->open && (l->offsets.n > 0 || floor > l->base);
-    for (size_t i = 0; l->open && i < l->offsets.n; i++)
-        any = any || l->offsets.v[i] >= floor;
+    bool any = has_rows(l), had = l->open && (l->offsets.n > 0 || floor > l->base);
     if (l->state == LIVE_RESET || (!any && (latest || !had))) /* rows that memory let go of are in the latest snapshot, if in any */
         return;
     model_mark e = model_effective(m, snapshot, pb);
