@@ -9,6 +9,11 @@
  *     if (pml_table_open(&table, env, path, NULL, &err) != PML_OK)
  *         fprintf(stderr, "%s\n", err.message);
  *
+ * Pointers: an argument may be NULL only where its comment says so; `options` (the defaults) and `err` always may. A NULL `out`, a NULL
+ * array of more than no entries, and a NULL entry are PML_E_INVAL, and nothing has happened. Results that only report may be unwanted:
+ * `out` may be NULL for pml_rt_write, pml_rt_commit, pml_rt_progress_repair, pml_rt_offsets_clean, pml_commit_run, pml_commit_overwrite,
+ * pml_table_truncate and pml_table_drop_partitions. Handles (the table, scan, writer, ... that a call is about) are not checked.
+ *
  * Thread rule: an error object is used by one thread at a time. The numeric values never change.
  */
 #ifndef PAIMONLIVE_ERROR_H

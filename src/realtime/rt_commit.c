@@ -37,6 +37,7 @@ static bool same_pb(const rt_commit *k, size_t i)
 static int collect(rt_commit *k, const pml_rt_entry *const *entries, size_t n, pml_error *err)
 {
     pml_env *env = k->commit->env;
+    PML_RETURN_IF(pml_error__need_pointers((const void *const *)entries, n, "entries", err));
     if (n == 0)
         return pml_error__set(err, PML_E_INVAL, "a real-time commit without entries: nothing was prepared");
     k->entries = pml_env__calloc(env, n, sizeof *k->entries);
@@ -303,7 +304,10 @@ int pml_rt_commit(pml_rt_commit_result *out, pml_commit *commit, const pml_rt_en
 {
     rt_commit k = {.commit = commit};
     pml_commit_result r = PML_COMMIT_RESULT_INIT;
+    pml_rt_commit_result unwanted = PML_RT_COMMIT_RESULT_INIT;
     int rc;
+    if (out == NULL)
+        out = &unwanted;
     (void)identifier; /* entries of this process carry the identifier of their prepare */
     if (out->struct_size != sizeof *out)
         return pml_error__set(err, PML_E_INVAL, "pml_rt_commit_result.struct_size is %zu, this library knows %zu", out->struct_size,

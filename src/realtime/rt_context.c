@@ -13,6 +13,7 @@ static int copy_overrides(pml_rt_context *c, const pml_rt_context_options *o, pm
 {
     if (o == NULL || o->n_options == 0)
         return PML_OK;
+    PML_RETURN_IF(pml_table__check_pairs(o->options, o->n_options, "options", err));
     c->overrides = pml_arena__array(&c->arena, o->n_options, sizeof *c->overrides);
     if (c->overrides == NULL)
         return pml_error__no_memory(err);
@@ -32,6 +33,7 @@ static int copy_overrides(pml_rt_context *c, const pml_rt_context_options *o, pm
 int pml_rt_context_open(pml_rt_context **out, pml_env *env, const pml_rt_context_options *options, pml_error *err)
 {
     int rc;
+    PML_RETURN_IF(pml_error__need(out, "out", err));
     *out = NULL;
     if (options != NULL && options->struct_size != sizeof *options)
         return pml_error__set(err, PML_E_INVAL, "pml_rt_context_options.struct_size is %zu, this library knows %zu",
@@ -346,6 +348,7 @@ int pml_rt_context_metrics(pml_rt_metrics *out, pml_rt_context *c, pml_error *er
 {
     rt_pb **pbs;
     size_t n;
+    PML_RETURN_IF(pml_error__need(out, "out", err));
     if (out->struct_size != sizeof *out)
         return pml_error__set(err, PML_E_INVAL, "pml_rt_metrics.struct_size is %zu, this library knows %zu", out->struct_size,
                               sizeof *out);

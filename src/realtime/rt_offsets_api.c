@@ -62,6 +62,7 @@ static int list_entries(pml_rt_offsets *o, pml_error *err)
 int pml_rt_offsets_load(pml_rt_offsets **out, pml_table *table, int64_t snapshot_id, pml_error *err)
 {
     int rc;
+    PML_RETURN_IF(pml_error__need(out, "out", err));
     *out = NULL;
     pml_rt_offsets *o = pml_env__calloc(table->env, 1, sizeof *o);
     if (o == NULL)

@@ -44,6 +44,7 @@ static pml_rt_entry *entry_new(rt_pb *pb, int64_t identifier)
 
 int pml_rt_entry_get(pml_rt_entry_info *out, const pml_rt_entry *e, pml_error *err)
 {
+    PML_RETURN_IF(pml_error__need(out, "out", err));
     if (out->struct_size != sizeof *out)
         return pml_error__set(err, PML_E_INVAL, "pml_rt_entry_info.struct_size is %zu, this library knows %zu", out->struct_size,
                               sizeof *out);
@@ -208,6 +209,7 @@ int pml_rt_prepare(pml_rt_prepared **out, pml_rt_writer *w, int64_t identifier, 
                    pml_error *err)
 {
     pml_rt_context *c = w->ctx;
+    PML_RETURN_IF(pml_error__need(out, "out", err));
     *out = NULL;
     if (options != NULL && options->struct_size != sizeof *options)
         return pml_error__set(err, PML_E_INVAL, "pml_rt_prepare_options.struct_size is %zu, this library knows %zu",

@@ -68,6 +68,7 @@ static int add_statements(repair *k, const pml_rt_statement *statements, size_t 
 {
     if (n > STATEMENTS_MAX)
         return pml_error__set(err, PML_E_LIMIT, "%zu statements at once; the limit is %d", n, STATEMENTS_MAX);
+    PML_RETURN_IF(pml_error__need_array(statements, n, "statements", err));
     k->v = pml_arena__array(&k->arena, n, sizeof *k->v);
     if (k->v == NULL)
         return pml_error__no_memory(err);
@@ -183,7 +184,10 @@ static int commit(pml_rt_commit_result *out, repair *k, pml_error *err)
 int pml_rt_progress_repair(pml_rt_commit_result *out, pml_table *table, const pml_rt_statement *statements, size_t n, pml_error *err)
 {
     repair k = {.table = table};
+    pml_rt_commit_result unwanted = PML_RT_COMMIT_RESULT_INIT;
     int rc;
+    if (out == NULL)
+        out = &unwanted;
     if (out->struct_size != sizeof *out)
         return pml_error__set(err, PML_E_INVAL, "pml_rt_commit_result.struct_size is %zu, this library knows %zu", out->struct_size,
                               sizeof *out);

@@ -61,6 +61,7 @@ int pml_rt_split_serialize(pml_text *out, const pml_plan *plan, size_t i, pml_er
 {
     char ticket[RT_TICKET_TEXT];
     uint8_t context[RT_UUID_BYTES];
+    PML_RETURN_IF(pml_error__need(out, "out", err));
     *out = (pml_text){0};
     if (i >= plan->n_splits || plan->splits[i].memory_part < 0)
         return pml_plan_split_serialize(out, plan, i, err);
@@ -207,7 +208,9 @@ int pml_rt_split_deserialize(pml_plan **out, const pml_scan *scan, const pml_blo
     opener o = {.ctx = pml_rt_scan__context(scan)};
     pml_plan *p = NULL;
     int rc;
+    PML_RETURN_IF(pml_error__need(out, "out", err));
     *out = NULL;
+    PML_RETURN_IF(pml_error__need_array(splits, n, "splits", err));
     if (o.ctx == NULL)
         return pml_error__set(err, PML_E_INVAL, "live splits need a real-time context on the scan: call pml_scan_set_realtime");
     PML_RETURN_IF(pml_rt_context__check(o.ctx, err));
@@ -228,9 +231,10 @@ out:
 
 int pml_rt_split_release_ticket(pml_rt_context *context, const pml_blob *split, pml_error *err)
 {
-    pml_bytes bytes = {split->ptr, split->len};
     rt_split_form f;
     pml_arena arena;
+    PML_RETURN_IF(pml_error__need(split, "split", err));
+    pml_bytes bytes = {split->ptr, split->len};
     PML_RETURN_IF(pml_rt_context__check(context, err));
     if (!pml_rt_serde__is_split(bytes)) /* ordinary splits hold nothing */
         return PML_OK;

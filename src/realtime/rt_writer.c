@@ -107,6 +107,7 @@ int pml_rt_writer_open(pml_rt_writer **out, pml_table *t, pml_rt_context *c, con
     pml_rt_writer *none = NULL;
     pml_effective *progress = NULL;
     int rc;
+    PML_RETURN_IF(pml_error__need(out, "out", err));
     *out = NULL;
     if (options != NULL && options->struct_size != sizeof *options)
         return pml_error__set(err, PML_E_INVAL, "pml_rt_writer_options.struct_size is %zu, this library knows %zu",

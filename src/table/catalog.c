@@ -15,6 +15,7 @@ struct pml_catalog {
 
 int pml_catalog_open(pml_catalog **out, pml_env *env, const char *warehouse, pml_error *err)
 {
+    PML_RETURN_IF(pml_error__need(out, "out", err));
     *out = NULL;
     if (warehouse == NULL || warehouse[0] == '\0')
         return pml_error__set(err, PML_E_INVAL, "the warehouse directory is empty");
@@ -54,7 +55,9 @@ static bool name_is_plain(const char *s, size_t n)
 
 int pml_catalog_table_path(pml_text *out, pml_catalog *c, const char *name, pml_error *err)
 {
+    PML_RETURN_IF(pml_error__need(out, "out", err));
     *out = (pml_text){0};
+    PML_RETURN_IF(pml_error__need(name, "name", err));
     const char *dot = strchr(name, '.');
     const char *db = dot == NULL ? "default" : name, *table = dot == NULL ? name : dot + 1;
     size_t db_len = dot == NULL ? strlen(db) : (size_t)(dot - name);
@@ -159,6 +162,7 @@ static int compare_names(const void *a, const void *b)
 int pml_catalog_tables(pml_names *out, pml_catalog *c, pml_error *err)
 {
     struct listing l = {.c = c, .names = out, .err = PML_ERROR_INIT};
+    PML_RETURN_IF(pml_error__need(out, "out", err));
     *out = (pml_names){.env = c->env};
     int rc = list_directory(&l, c->warehouse, list_database);
     if (rc != PML_OK) {

@@ -9,6 +9,7 @@
 int pml_commit_open(pml_commit **out, pml_table *t, const char *user, pml_error *err)
 {
     char uuid[37];
+    PML_RETURN_IF(pml_error__need(out, "out", err));
     *out = NULL;
     if (user != NULL && user[0] == '\0')
         return pml_error__set(err, PML_E_INVAL, "the commit user is empty");
@@ -207,6 +208,7 @@ static int refuse_repeated(pml_env *env, pml_messages *const *messages, size_t n
 static int collect_files(batch_commit *b, pml_messages *const *messages, size_t n, pml_error *err)
 {
     size_t total = 0;
+    PML_RETURN_IF(pml_error__need_pointers((const void *const *)messages, n, "messages", err));
     PML_RETURN_IF(refuse_repeated(b->commit->env, messages, n, err));
     for (size_t i = 0; i < n; i++) {
         if (strcmp(messages[i]->table->path, b->commit->table->path) != 0)
@@ -254,6 +256,7 @@ int pml_commit__batch(pml_commit_result *out, pml_commit *c, const pml_overwrite
                                         .watermark = b.options->watermark,
                                         .kind = o == NULL ? PML_COMMIT_APPEND : PML_COMMIT_OVERWRITE,
                                         .delta_per_attempt = o != NULL};
+    PML_RETURN_IF(pml_table__check_pairs(b.options->properties, b.options->n_properties, "properties", err));
     if (o != NULL)
         PML_TRY(pml_overwrite__check(o, c->table, err));
     PML_TRY(collect_files(&b, messages, n, err));
@@ -306,6 +309,7 @@ static int refuse_abort(const pml_new_files *f, pml_error *err)
 int pml_commit_abort(pml_commit *c, pml_messages *const *messages, size_t n, pml_error *err)
 {
     bool copied = false;
+    PML_RETURN_IF(pml_error__need_pointers((const void *const *)messages, n, "messages", err));
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < messages[i]->n; j++) {
             PML_RETURN_IF(refuse_abort(messages[i]->v[j], err));

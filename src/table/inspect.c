@@ -123,6 +123,7 @@ int pml_table_snapshots(struct ArrowArrayStream *out, pml_table *t, pml_error *e
     int64_t *ids = NULL;
     size_t n = 0;
     int rc;
+    PML_RETURN_IF(pml_error__need(out, "out", err));
     memset(out, 0, sizeof *out);
     PML_TRY(rows_init(&r, t->env, fields, sizeof fields / sizeof fields[0], err));
     PML_TRY(pml_table__list_snapshots(&ids, &n, t, err)); /* ids may have gaps of any size */
@@ -194,6 +195,7 @@ int pml_table_files(struct ArrowArrayStream *out, pml_table *t, int64_t snapshot
     pml_snapshot s;
     pml_manifest_entries live = {0};
     int rc;
+    PML_RETURN_IF(pml_error__need(out, "out", err));
     memset(out, 0, sizeof *out);
     pml_arena__init(&arena, t->env);
     PML_TRY(rows_init(&r, t->env, fields, sizeof fields / sizeof fields[0], err));

@@ -16,6 +16,7 @@ int pml_messages_serialize(pml_text *out, const pml_messages *m, size_t i, pml_e
 {
     pml_buf bytes;
     int rc;
+    PML_RETURN_IF(pml_error__need(out, "out", err));
     *out = (pml_text){0};
     pml_buf__init(&bytes, m->env, PML_MESSAGE_BYTES_MAX);
     if (i >= m->n)
@@ -144,9 +145,11 @@ int pml_messages_deserialize(pml_messages **out, pml_table *table, int32_t versi
 {
     int64_t rows = 0;
     int rc = PML_OK;
+    PML_RETURN_IF(pml_error__need(out, "out", err));
     *out = NULL;
     if (n > MESSAGES_MAX)
         return pml_error__set(err, PML_E_LIMIT, "%zu messages at once; the limit is %d", n, MESSAGES_MAX);
+    PML_RETURN_IF(pml_error__need_array(messages, n, "messages", err));
     PML_RETURN_IF(pml_writer__check_table(table, err));
     pml_messages *m = pml_env__calloc(table->env, 1, sizeof *m);
     if (m == NULL)

@@ -264,6 +264,7 @@ out:
 int pml_scan_plan(pml_plan **out, pml_scan *scan, pml_error *err)
 {
     int rc = PML_E_SNAPSHOT_GONE;
+    PML_RETURN_IF(pml_error__need(out, "out", err));
     *out = NULL;
     for (int i = 0; rc == PML_E_SNAPSHOT_GONE && i < PLAN_EXPIRED_TRIES; i++) {
         rc = plan_once(out, scan, err);
@@ -285,6 +286,7 @@ size_t pml_plan_split_count(const pml_plan *p)
 
 int pml_plan_split_get(pml_split_info *out, const pml_plan *p, size_t i, pml_error *err)
 {
+    PML_RETURN_IF(pml_error__need(out, "out", err));
     if (out->struct_size != sizeof *out)
         return pml_error__set(err, PML_E_INVAL, "pml_split_info.struct_size is %zu, this library knows %zu",
                               out->struct_size, sizeof *out);

@@ -50,6 +50,7 @@ int pml_plan_split_serialize(pml_text *out, const pml_plan *p, size_t i, pml_err
 {
     pml_buf bytes;
     int rc;
+    PML_RETURN_IF(pml_error__need(out, "out", err));
     *out = (pml_text){0};
     pml_buf__init(&bytes, p->env, PML_SPLIT_BYTES_MAX);
     if (i >= p->n_splits)
@@ -185,7 +186,9 @@ int pml_plan_from_splits(pml_plan **out, const pml_scan *scan, const pml_blob *s
 {
     pml_env *env = scan->table->env;
     int rc = PML_OK;
+    PML_RETURN_IF(pml_error__need(out, "out", err));
     *out = NULL;
+    PML_RETURN_IF(pml_error__need_array(splits, n, "splits", err));
     pml_plan_part *v = pml_env__calloc(env, n, sizeof *v);
     if (v == NULL)
         return pml_error__no_memory(err);

@@ -67,6 +67,7 @@ int pml_predicate_leaf(pml_predicate **out, const pml_table *table, const char *
     pml_predicate *p = NULL;
     size_t k = 0;
     int rc = PML_OK;
+    PML_RETURN_IF(pml_error__need(out, "out", err));
     *out = NULL;
     if (table == NULL || column == NULL || (n > 0 && literals == NULL))
         return pml_error__set(err, PML_E_INVAL, "a predicate wants a table, a column and its values");
@@ -106,8 +107,15 @@ static int combine(pml_predicate **out, pml_env *env, pml_pred_op op, pml_predic
 {
     pml_predicate *p = NULL;
     bool missing = false;
-    int rc = predicate_new(&p, env);
+    PML_RETURN_IF(pml_error__need_array(children, n, "children", err));
+    int rc = pml_error__need(out, "out", err);
+    if (rc != PML_OK) { /* the children are ours on any return */
+        for (size_t i = 0; i < n; i++)
+            pml_predicate_free(children[i]);
+        return rc;
+    }
     *out = NULL;
+    rc = predicate_new(&p, env);
     if (rc == PML_OK) {
         p->tree->op = n > 0 ? op : op == PML_PRED_AND ? PML_PRED_TRUE : PML_PRED_FALSE;
         p->tree->children = pml_arena__array(&p->arena, n, sizeof *p->tree->children);

@@ -66,6 +66,7 @@ int pml_read_open(struct ArrowArrayStream *out, pml_plan *plan, const pml_read_o
     const pml_read_options *o = options == NULL ? &defaults : options;
     struct ArrowSchema schema = {0};
     int rc;
+    PML_RETURN_IF(pml_error__need(out, "out", err));
     memset(out, 0, sizeof *out);
     if (o->struct_size != sizeof *o)
         return pml_error__set(err, PML_E_INVAL, "pml_read_options.struct_size is %zu, this library knows %zu",
@@ -134,6 +135,7 @@ static int count_by_reading(int64_t *rows, pml_plan *plan, pml_error *err)
 
 int pml_plan_count(int64_t *rows, pml_plan *plan, pml_error *err)
 {
+    PML_RETURN_IF(pml_error__need(rows, "rows", err));
     *rows = 0;
     if (plan->predicate != NULL) {
         /* No output columns: only what the predicate needs is read. The plan itself is not changed for others. */

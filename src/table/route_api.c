@@ -61,6 +61,7 @@ int pml_table_route(pml_routes **out, pml_table *t, const struct ArrowArray *arr
                     pml_error *err)
 {
     int rc;
+    PML_RETURN_IF(pml_error__need(out, "out", err));
     *out = NULL;
     PML_RETURN_IF(pml_writer__check_table(t, err)); /* a bucket mode that no writer of ours knows is not guessed here */
     PML_RETURN_IF(pml_type__check_arrow(schema, t->schema->fields, t->schema->n_fields, err));
@@ -94,6 +95,7 @@ size_t pml_routes_count(const pml_routes *r)
 
 int pml_routes_get(pml_route_info *out, const pml_routes *r, size_t i, pml_error *err)
 {
+    PML_RETURN_IF(pml_error__need(out, "out", err));
     if (out->struct_size != sizeof *out)
         return pml_error__set(err, PML_E_INVAL, "pml_route_info.struct_size is %zu, this library knows %zu",
                               out->struct_size, sizeof *out);

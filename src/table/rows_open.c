@@ -93,6 +93,7 @@ int pml_rows_open(struct ArrowArrayStream *out, pml_table *table, const char *pa
                   pml_error *err)
 {
     static const pml_rows_options defaults = PML_ROWS_OPTIONS_INIT;
+    PML_RETURN_IF(pml_error__need(out, "out", err));
     memset(out, 0, sizeof *out);
     if (options == NULL)
         options = &defaults;

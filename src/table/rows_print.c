@@ -54,6 +54,7 @@ int pml_rows_printer_new(pml_rows_printer **out, pml_env *env, const struct Arro
 {
     int rc;
     int32_t format = format_and_flags & ~PML_ROWS_NO_KIND;
+    PML_RETURN_IF(pml_error__need(out, "out", err));
     *out = NULL;
     if (format != PML_ROWS_JSON && format != PML_ROWS_CSV)
         return pml_error__set(err, PML_E_INVAL, "rows are printed as PML_ROWS_JSON or PML_ROWS_CSV, not as format %d",
@@ -192,6 +193,7 @@ static int batch_check(const pml_rows_printer *p, const struct ArrowArray *array
 int pml_rows_print(pml_text *text, pml_rows_printer *p, const struct ArrowArray *array, int64_t first, int64_t n,
                    pml_error *err)
 {
+    PML_RETURN_IF(pml_error__need(text, "text", err));
     PML_RETURN_IF(batch_check(p, array, first, n, err));
     pml_buf__reset(&p->text);
     for (int64_t row = first; row < first + n && p->text.rc == PML_OK; row++) {
@@ -206,6 +208,7 @@ int pml_rows_print(pml_text *text, pml_rows_printer *p, const struct ArrowArray 
 int pml_rows_print_cell(pml_text *text, pml_rows_printer *p, const struct ArrowArray *array, int64_t row,
                         int64_t column, pml_error *err)
 {
+    PML_RETURN_IF(pml_error__need(text, "text", err));
     PML_RETURN_IF(batch_check(p, array, row, 1, err));
     if (column < 0 || (size_t)column >= p->n_fields)
         return pml_error__set(err, PML_E_INVAL, "column %lld is outside of the %zu columns", (long long)column,

@@ -6,6 +6,7 @@
 
 int pml_scan_new(pml_scan **out, pml_table *table, pml_error *err)
 {
+    PML_RETURN_IF(pml_error__need(out, "out", err));
     *out = NULL;
     pml_scan *s = pml_env__calloc(table->env, 1, sizeof *s);
     if (s == NULL)
@@ -77,6 +78,7 @@ int pml_scan_set_columns(pml_scan *s, const char *const *names, size_t n, pml_er
     if (n > PML_TYPE_COLUMNS_MAX)
         return pml_error__set(err, PML_E_LIMIT, "%zu columns asked for, at most %d are possible", n,
                               PML_TYPE_COLUMNS_MAX);
+    PML_RETURN_IF(pml_error__need_pointers((const void *const *)names, n, "names", err));
     PML_RETURN_IF(check_distinct(env, names, n, err));
     char **columns = pml_env__calloc(env, n, sizeof *columns);
     if (columns == NULL)

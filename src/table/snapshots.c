@@ -30,6 +30,7 @@ int pml_table__latest_snapshot(int64_t *id, pml_table *t, bool by_listing, pml_e
 
 int pml_table_latest_snapshot(int64_t *id, pml_table *t, pml_error *err)
 {
+    PML_RETURN_IF(pml_error__need(id, "id", err));
     return pml_table__latest_snapshot(id, t, false, err);
 }
 

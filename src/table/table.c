@@ -132,10 +132,20 @@ out:
     return rc;
 }
 
+int pml_table__check_pairs(const pml_option_pair *v, size_t n, const char *name, pml_error *err)
+{
+    PML_RETURN_IF(pml_error__need_array(v, n, name, err));
+    for (size_t i = 0; i < n; i++)
+        if (v[i].key == NULL || v[i].value == NULL)
+            return pml_error__at(err, PML_E_INVAL, PML_PLACE_ARGUMENT, name, "entry %zu of %zu of %s has no key or no value", i, n, name);
+    return PML_OK;
+}
+
 static int overrides_copy(pml_table *t, const pml_table_open_options *o, pml_error *err)
 {
     if (o == NULL || o->n_options == 0)
         return PML_OK;
+    PML_RETURN_IF(pml_table__check_pairs(o->options, o->n_options, "options", err));
     t->overrides = pml_arena__array(&t->arena, o->n_options, sizeof *t->overrides);
     if (t->overrides == NULL)
         return pml_error__no_memory(err);
@@ -210,6 +220,7 @@ int pml_table_open(pml_table **out, pml_env *env, const char *path, const pml_ta
     pml_table *t = NULL;
     int64_t id;
     int rc;
+    PML_RETURN_IF(pml_error__need(out, "out", err));
     *out = NULL;
     PML_TRY(table_begin(&t, env, path, options, err));
     PML_TRY(pml_table__latest_schema_id(&id, env, t->branch_root, err));
@@ -232,7 +243,9 @@ int pml_table_open_schema(pml_table **out, pml_env *env, const char *path, const
 {
     pml_table *t = NULL;
     int rc;
+    PML_RETURN_IF(pml_error__need(out, "out", err));
     *out = NULL;
+    PML_RETURN_IF(pml_error__need(schema_json, "schema_json", err));
     PML_TRY(table_begin(&t, env, path, options, err));
     t->schema_given = true;
     PML_TRY(pml_table_schema__parse(&t->schema, env, (pml_bytes){(const uint8_t *)schema_json, len}, "the given schema", err));
@@ -268,9 +281,11 @@ int pml_table_create(pml_table **out, pml_env *env, const char *path, const char
     pml_table_schema *schema = NULL;
     int64_t id = -1;
     int rc;
+    PML_RETURN_IF(pml_error__need(out, "out", err));
     *out = NULL;
     if (path == NULL || path[0] == '\0')
         return pml_error__set(err, PML_E_INVAL, "the table's directory is empty");
+    PML_RETURN_IF(pml_error__need(schema_json, "schema_json", err));
     if ((flags & ~(uint32_t)PML_TABLE_IF_NOT_EXISTS) != 0)
         return pml_error__set(err, PML_E_INVAL, "pml_table_create does not know the flags 0x%x", flags);
     PML_TRY(pml_table__latest_schema_id(&id, env, path, err));
@@ -326,12 +341,14 @@ const pml_field *pml_table__fields(const pml_table *t, size_t *n)
 
 int pml_table_arrow_schema(struct ArrowSchema *out, const pml_table *t, pml_error *err)
 {
+    PML_RETURN_IF(pml_error__need(out, "out", err));
     return pml_type__export(out, t->env, t->schema->fields, t->schema->n_fields, err);
 }
 
 int pml_table_schema_json(pml_text *out, const pml_table *t, pml_error *err)
 {
     pml_buf text;
+    PML_RETURN_IF(pml_error__need(out, "out", err));
     *out = (pml_text){0};
     pml_buf__init(&text, t->env, PML_SCHEMA_FILE_MAX);
     (void)pml_table_schema__write(&text, t->schema);

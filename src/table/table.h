@@ -27,6 +27,9 @@ struct pml_table {
     pml_map schemas; /* id (int64) -> pml_table_schema, guarded by schemas_mu; entries live as long as the table */
 };
 
+/* PML_E_INVAL where a key or a value is NULL. */
+int pml_table__check_pairs(const pml_option_pair *v, size_t n, const char *name, pml_error *err);
+
 /* The buffer's bytes as a text that the caller owns. The buffer is empty afterwards. */
 int pml_text__of_buf(pml_text *out, pml_buf *buf, pml_error *err);
 

@@ -58,6 +58,7 @@ void pml_writer_close(pml_writer *w)
 int pml_writer_open(pml_writer **out, pml_table *t, pml_error *err)
 {
     int rc;
+    PML_RETURN_IF(pml_error__need(out, "out", err));
     *out = NULL;
     PML_RETURN_IF(pml_writer__check_table(t, err));
     pml_writer *w = pml_env__calloc(t->env, 1, sizeof *w);
@@ -313,6 +314,7 @@ int pml_writer_prepare(pml_messages **out, pml_writer *w, pml_error *err)
     pml_messages *m = NULL;
     const pml_map_entry *e;
     int rc;
+    PML_RETURN_IF(pml_error__need(out, "out", err));
     *out = NULL;
     PML_RETURN_IF(writer_usable(w, err));
     PML_TRY(messages_new(&m, w, err));

@@ -112,6 +112,27 @@ int pml_error__no_memory(pml_error *err)
     return pml_error__set(err, PML_E_NOMEM, "out of memory");
 }
 
+int pml_error__need(const void *p, const char *name, pml_error *err)
+{
+    return p != NULL ? PML_OK : pml_error__at(err, PML_E_INVAL, PML_PLACE_ARGUMENT, name, "the argument %s is NULL", name);
+}
+
+int pml_error__need_array(const void *v, size_t n, const char *name, pml_error *err)
+{
+    if (v != NULL || n == 0)
+        return PML_OK;
+    return pml_error__at(err, PML_E_INVAL, PML_PLACE_ARGUMENT, name, "the argument %s is NULL, but it should have %zu entries", name, n);
+}
+
+int pml_error__need_pointers(const void *const *v, size_t n, const char *name, pml_error *err)
+{
+    PML_RETURN_IF(pml_error__need_array(v, n, name, err));
+    for (size_t i = 0; i < n; i++)
+        if (v[i] == NULL)
+            return pml_error__at(err, PML_E_INVAL, PML_PLACE_ARGUMENT, name, "entry %zu of %zu of the argument %s is NULL", i, n, name);
+    return PML_OK;
+}
+
 int pml_error__prefix(pml_error *err, int code, const char *format, ...)
 {
     if (err != NULL && err->code == code) {

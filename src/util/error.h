@@ -21,6 +21,10 @@ int pml_error__at(pml_error *err, int code, uint32_t place, const char *file, co
 int pml_error__from_errno(pml_error *err, int sys_errno, const char *file, const char *doing);
 /* PML_E_NOMEM with its one message. */
 int pml_error__no_memory(pml_error *err);
+/* PML_E_INVAL when a required argument, an array of n, or one of n pointers is NULL (error.h: the rule for pointers). */
+int pml_error__need(const void *p, const char *name, pml_error *err);
+int pml_error__need_array(const void *v, size_t n, const char *name, pml_error *err);
+int pml_error__need_pointers(const void *const *v, size_t n, const char *name, pml_error *err);
 /* Puts "prefix: " before the message: context that only the caller knows. Returns code. */
 int pml_error__prefix(pml_error *err, int code, const char *format, ...) PML_PRINTF(3, 4);
 void pml_error__add_flags(pml_error *err, uint32_t flags);
