@@ -21,8 +21,8 @@ def in_sources():
             text = f.read()
         name = os.path.relpath(path, root)
         if name == os.path.join("src", "meta", "options_table.c"):
-            rows = re.findall(rf"^    REFUSED(?:_WRITE)?\({TEXT},\s*\w+,\s*(?:NULL|{TEXT}),\s*{TEXT},\s*\"([^\"]*)\"", text, flags=re.M)
-            assert len(rows) == len(re.findall(r"^    REFUSED", text, flags=re.M)), "a row of the option table reads otherwise"
+            rows = re.findall(rf"^    (?:FIXED_)?REFUSED(?:_WRITE)?\({TEXT},\s*\w+,\s*(?:NULL|{TEXT}),\s*{TEXT},\s*\"([^\"]*)\"", text, flags=re.M)
+            assert len(rows) == len(re.findall(r"^    (?:FIXED_)?REFUSED", text, flags=re.M)), "a row of the option table reads otherwise"
             features = rows
         else:
             features = re.findall(r'"needs (distinct partition texts|[a-z][\w.=-]*(?::[\w%]+)?)', text)
