@@ -97,6 +97,12 @@ def lines_of(arrow, columns):
     return rows.in_order(lines)
 
 
+def misplaced_by(options):
+    """Columns by whose values pypaimon puts rows into other buckets than Paimon: its writer knows the default function only.
+    A filter on them finds no such row, in Java neither: the buckets that it names are read, and the rows are elsewhere."""
+    return options["bucket-key"].split(",") if options.get("bucket-function.type") == "mod" else []
+
+
 def both_ways(folder, pml, schema, fixed, seed, live):
     rnd = random.Random(seed)
     columns = rows.Columns(schema, fixed)
@@ -117,7 +123,7 @@ def both_ways(folder, pml, schema, fixed, seed, live):
     append(theirs, read)
     support.equal("pml reads what pypaimon wrote", want, pml.dump(theirs))
     for _ in range(6):
-        args = support.filter_args(columns.predicate(rnd, want))
+        args = support.filter_args(columns.predicate(rnd, want, leave_out=misplaced_by(schema["options"])))
         support.equal(f"pml reads what pypaimon wrote with {args[1]}", pml.dump(ours, *args), pml.dump(theirs, *args))
     third = columns.rows(rnd, 20, 100)
     pml("load", theirs, support.write_rows(os.path.join(folder, "third.jsonl"), third))

@@ -153,11 +153,11 @@ class Columns:
         """The lines with these columns only, in this order."""
         return ['{"_kind":"+I",' + ",".join(f"{quote(n)}:{cells_of(line)[n]}" for n in names) + "}" for line in lines]
 
-    def predicate(self, rnd, lines, depth=2):
+    def predicate(self, rnd, lines, depth=2, leave_out=()):
         """A random predicate with literals from the rows, as the JSON that both dumps take."""
         if depth > 0 and rnd.randrange(2) == 0:
-            return {rnd.choice(("and", "or")): [self.predicate(rnd, lines, depth - 1) for _ in range(2)]}
-        flat = [n for n, t in zip(self.names, self.types) if not t.nested]
+            return {rnd.choice(("and", "or")): [self.predicate(rnd, lines, depth - 1, leave_out) for _ in range(2)]}
+        flat = [n for n, t in zip(self.names, self.types) if not t.nested and n not in leave_out]
         name = rnd.choice(flat)
         t = self.types[self.names.index(name)]
         literals = [json.loads(c) for c in (cells_of(rnd.choice(lines))[name] for _ in range(3)) if c != "null"]
