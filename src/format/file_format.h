@@ -6,6 +6,7 @@
 #ifndef PML_FORMAT_FILE_FORMAT_H
 #define PML_FORMAT_FILE_FORMAT_H
 
+#include "columnar/row_set.h"
 #include "columnar/batch.h"
 
 typedef struct pml_format_read {
@@ -13,6 +14,9 @@ typedef struct pml_format_read {
     size_t n_fields;
     const pml_pred *predicate; /* skips parts of the file by their statistics; never exact. NULL: none */
     int64_t batch_rows;
+    /* Rows of the file, counted as they lie in it, that are wanted; others do not come. NULL: all. One for each row of the file, and kept
+       by the caller until the stream is released. */
+    const pml_row_set *rows;
     /* Verify the checksums of pages; refuse values that a column's type cannot have (PML_VALIDATE_FULL is both). */
     bool checksums, check_values;
     /* Part `part` of `parts` of the rows, cut where the format allows it; all parts together are the file, in order. parts 0 or 1:

@@ -9,6 +9,8 @@
  * Java (ColumnIndexFilter) combines ranges per comparison instead; the answer is the same, but here one rule serves files, groups
  * and pages. A null count holds for a page and not for a piece of it, so only "none" and "all" of it are used.
  *
+ * Of chosen rows (pml_format_read.rows) long stretches without any are left out in the same way; the others are dropped after decoding.
+ *
  * A part of a file ends where a page of the column with the most pages begins: the others usually begin one there, too. A row group
  * with a column that has no pages to choose from (nested, or without an index) is not cut.
  */
@@ -16,6 +18,8 @@
 
 #include <math.h>
 #include <string.h>
+
+enum { GAP_ROWS = 512 }; /* a stretch of fewer rows is cheaper to decode than to go around */
 
 /* ---- statistics ---- */
 
@@ -126,6 +130,7 @@ typedef struct chooser {
     column *columns;
     pml_column_stats *group, *piece; /* statistics of each */
     size_t cap;
+    int64_t group_first; /* the first row of the current group, counted from the start of the file */
     pml_parquet_rows *out;
 } chooser;
 
@@ -177,7 +182,7 @@ static int columns_find(chooser *c, pml_error *err)
 
 /* ---- ranges ---- */
 
-static int range_add(chooser *c, int32_t group, int64_t first, int64_t end, pml_error *err)
+static int range_append(chooser *c, int32_t group, int64_t first, int64_t end, pml_error *err)
 {
     pml_parquet_rows *out = c->out;
     if (__builtin_add_overflow(out->total, end - first, &out->total))
@@ -198,6 +203,25 @@ static int range_add(chooser *c, int32_t group, int64_t first, int64_t end, pml_
         c->cap = wider;
     }
     out->v[out->n++] = (pml_bridge_rows){.group = group, .first = first, .end = end};
+    return PML_OK;
+}
+
+/* Rows [first, end) of the group without the long stretches in which no row is wanted. */
+static int range_add(chooser *c, int32_t group, int64_t first, int64_t end, pml_error *err)
+{
+    const pml_row_set *rows = c->q->rows;
+    if (rows == NULL)
+        return range_append(c, group, first, end, err);
+    const int64_t base = c->group_first, last = base + end;
+    for (int64_t at = pml_row_set__next(rows, base + first, true); at < last;) {
+        int64_t stop = pml_row_set__next(rows, at, false), next = pml_row_set__next(rows, stop, true);
+        while (next < last && next - stop < GAP_ROWS) {
+            stop = pml_row_set__next(rows, next, false);
+            next = pml_row_set__next(rows, stop, true);
+        }
+        PML_RETURN_IF(range_append(c, group, at - base, (stop < last ? stop : last) - base, err));
+        at = next;
+    }
     return PML_OK;
 }
 
@@ -261,9 +285,9 @@ static int rows_that_may_match(chooser *c, int32_t group, int64_t first, int64_t
 /* ---- parts ---- */
 
 /* Where part k begins, as a row of the row group in which that is: [group_first, group_first + rows). */
-static int cut_in_group(int64_t *cut, chooser *c, int32_t group, int64_t group_first, int64_t rows, int64_t all, int32_t k, pml_error *err)
+static int cut_in_group(int64_t *cut, chooser *c, int32_t group, int64_t rows, int64_t all, int32_t k, pml_error *err)
 {
-    int64_t at = (int64_t)((__int128)all * k / c->q->parts) - group_first;
+    int64_t at = (int64_t)((__int128)all * k / c->q->parts) - c->group_first;
     const pml_bridge_page *finest = NULL;
     size_t n_finest = 0;
     *cut = at < 0 ? 0 : at > rows ? rows : at;
@@ -298,15 +322,14 @@ static int cut_in_group(int64_t *cut, chooser *c, int32_t group, int64_t group_f
 }
 
 /* Rows [*first, *end) of the group are of this part. */
-static int part_of_group(int64_t *first, int64_t *end, chooser *c, int32_t group, int64_t group_first, int64_t rows, int64_t all,
-                         pml_error *err)
+static int part_of_group(int64_t *first, int64_t *end, chooser *c, int32_t group, int64_t rows, int64_t all, pml_error *err)
 {
     *first = 0;
     *end = rows;
     if (c->q->parts <= 1)
         return PML_OK;
-    PML_RETURN_IF(cut_in_group(first, c, group, group_first, rows, all, c->q->part, err));
-    return cut_in_group(end, c, group, group_first, rows, all, c->q->part + 1, err);
+    PML_RETURN_IF(cut_in_group(first, c, group, rows, all, c->q->part, err));
+    return cut_in_group(end, c, group, rows, all, c->q->part + 1, err);
 }
 
 /* ---- the whole ---- */
@@ -329,17 +352,18 @@ int pml_parquet__choose_rows(pml_parquet_rows *out, const pml_parquet_file *f, c
 {
     chooser c = {.f = f, .q = q, .out = out};
     int32_t n = f->bridge->parquet_row_groups(f->reader);
-    int64_t all = f->bridge->parquet_rows(f->reader), group_first = 0;
+    int64_t all = f->bridge->parquet_rows(f->reader), next_first = 0;
     *out = (pml_parquet_rows){0};
     PML_RETURN_IF(columns_find(&c, err));
     for (int32_t g = 0; g < n; g++) {
         int64_t rows = f->bridge->parquet_row_group_rows(f->reader, g), first, end;
         bool may = true;
-        if (rows < 0 || rows > all - group_first)
+        c.group_first = next_first;
+        if (rows < 0 || rows > all - next_first)
             return pml_error__at(err, PML_E_CORRUPT, PML_PLACE_DATA_FILE, f->path, "%s is damaged: row group %d has %lld rows", f->path, g,
                                  (long long)rows);
-        PML_RETURN_IF(part_of_group(&first, &end, &c, g, group_first, rows, all, err));
-        group_first += rows;
+        PML_RETURN_IF(part_of_group(&first, &end, &c, g, rows, all, err));
+        next_first += rows;
         if (first < end && q->predicate != NULL)
             PML_RETURN_IF(group_may_match(&may, &c, g, rows, err));
         if (first >= end || !may)
@@ -351,4 +375,19 @@ int pml_parquet__choose_rows(pml_parquet_rows *out, const pml_parquet_file *f, c
             PML_RETURN_IF(range_add(&c, g, first, end, err));
     }
     return groups_if_whole(out, f, err);
+}
+
+int pml_parquet__row_ranges(pml_row_range **out, const pml_parquet_rows *rows, const pml_parquet_file *f, pml_error *err)
+{
+    int64_t group_first = 0;
+    int32_t group = 0;
+    *out = pml_arena__array(f->arena, rows->n, sizeof **out);
+    if (*out == NULL)
+        return pml_error__no_memory(err);
+    for (size_t i = 0; i < rows->n; i++) {
+        for (; group < rows->v[i].group; group++)
+            group_first += f->bridge->parquet_row_group_rows(f->reader, group);
+        (*out)[i] = (pml_row_range){group_first + rows->v[i].first, group_first + rows->v[i].end};
+    }
+    return PML_OK;
 }

@@ -5,6 +5,7 @@
 
 #include "format/bridge_load.h"
 #include "format/file_format.h"
+#include "format/selection.h"
 
 typedef struct pml_parquet_file {
     pml_arena *arena;
@@ -24,5 +25,7 @@ typedef struct pml_parquet_rows {
 
 /* Everything of out is in the arena. */
 int pml_parquet__choose_rows(pml_parquet_rows *out, const pml_parquet_file *f, const pml_format_read *q, pml_error *err);
+/* The same ranges counted from the start of the file, in the arena. */
+int pml_parquet__row_ranges(pml_row_range **out, const pml_parquet_rows *rows, const pml_parquet_file *f, pml_error *err);
 
 #endif

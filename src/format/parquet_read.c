@@ -17,6 +17,7 @@ typedef struct parquet_reader {
     struct ArrowSchema out_schema;  /* the canonical form of the wanted fields */
     bool as_is;                     /* the two agree */
     bool check_values;
+    pml_selection selection;
     int64_t rows_left, batch_rows;  /* without a stream: rows to make up */
     pml_arena arena;
     const char *path;
@@ -102,22 +103,34 @@ static int cast_batch(parquet_reader *r, struct ArrowArray *out, struct ArrowArr
     return rc;
 }
 
-static int reader_next(void *owner, struct ArrowArray *out, pml_error *err)
+/* The wanted rows of the next batch of the file, which may be none (release NULL). */
+static int next_of_file(bool *more, parquet_reader *r, struct ArrowArray *out, pml_error *err)
 {
-    parquet_reader *r = owner;
     struct ArrowArray batch = {0};
-    if (r->stream.release == NULL)
-        return make_up(r, out, err);
     if (r->stream.get_next(&r->stream, &batch) != 0)
         return r->bridge->stream_error(&r->stream, err);
-    if (batch.release == NULL)
+    *more = batch.release != NULL;
+    if (!*more)
         return PML_OK;
     if (r->as_is) {
         *out = batch;
     } else {
         PML_RETURN_IF(cast_batch(r, out, &batch, err));
     }
-    return r->check_values ? check_batch(r, out, err) : PML_OK;
+    if (r->check_values)
+        PML_RETURN_IF(check_batch(r, out, err));
+    return pml_selection__cut(&r->selection, out, r->fields, r->n_fields, err);
+}
+
+static int reader_next(void *owner, struct ArrowArray *out, pml_error *err)
+{
+    parquet_reader *r = owner;
+    bool more = true;
+    if (r->stream.release == NULL)
+        return make_up(r, out, err);
+    while (more && out->release == NULL)
+        PML_RETURN_IF(next_of_file(&more, r, out, err));
+    return PML_OK;
 }
 
 /* ---- opening ---- */
@@ -165,6 +178,15 @@ static int check_own_schema(const parquet_reader *r, const struct ArrowSchema *s
     return PML_OK;
 }
 
+static int select_rows(parquet_reader *r, const pml_parquet_rows *rows, const pml_parquet_file *f, const pml_row_set *wanted, pml_error *err)
+{
+    pml_row_range *ranges;
+    PML_RETURN_IF(pml_parquet__row_ranges(&ranges, rows, f, err));
+    r->selection = (pml_selection){.env = r->env, .rows = wanted, .ranges = ranges, .n_ranges = rows->n};
+    r->rows_left = pml_selection__count(&r->selection);
+    return PML_OK;
+}
+
 static int open_stream(parquet_reader *r, const pml_format_read *q, pml_error *err)
 {
     struct ArrowSchema file_schema = {0};
@@ -184,8 +206,11 @@ static int open_stream(parquet_reader *r, const pml_format_read *q, pml_error *e
     if (q->own_schema)
         PML_TRY(check_own_schema(r, &file_schema, columns, err));
     const pml_parquet_file file = {&r->arena, r->bridge, r->file, r->path, &file_schema, columns};
+    PML_TRY(pml_selection__check(q->rows, r->bridge->parquet_rows(r->file), r->path, err));
     PML_TRY(pml_parquet__choose_rows(&rows, &file, q, err));
     r->rows_left = rows.total;
+    if (q->rows != NULL)
+        PML_TRY(select_rows(r, &rows, &file, q->rows, err));
     if (n_present == 0)
         goto out;
     if (rows.groups != NULL)

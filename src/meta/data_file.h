@@ -8,6 +8,7 @@
 
 #include "columnar/binary_row.h"
 #include "columnar/predicate.h"
+#include "meta/deletion_vector.h"
 
 /* min, max: counted row bytes; null_counts[i] = -1: unknown. n_null_counts 0 with has_null_counts: an empty array. */
 typedef struct pml_simple_stats {
@@ -67,8 +68,14 @@ typedef struct pml_manifest_meta {
     pml_optional_int64 min_bucket, max_bucket, min_level, max_level, min_row_id, max_row_id;
 } pml_manifest_meta;
 
-/* One record of an index manifest (Java: IndexManifestEntry); the ranges and global index are kept as counted for refusal and
-   carried over by name, so only what planning needs is decoded. */
+/* Where the deleted rows of a data file stand in an index file (meta/deletion_vector.h). */
+typedef struct pml_index_range {
+    const char *data_file;
+    pml_deletion_range at;
+} pml_index_range;
+
+/* One record of an index manifest (Java: IndexManifestEntry). Index manifests are carried over by name, so only what planning needs
+   is decoded. */
 typedef struct pml_index_entry {
     int32_t kind;
     pml_bytes partition;
@@ -76,6 +83,9 @@ typedef struct pml_index_entry {
     const char *type; /* HASH, DELETION_VECTORS, ... */
     const char *name;
     int64_t size_bytes, row_count;
+    const char *external_path; /* NULL: where index files of the table lie */
+    size_t n_ranges;           /* DELETION_VECTORS */
+    const pml_index_range *ranges;
     bool has_global_index;
 } pml_index_entry;
 

@@ -314,6 +314,31 @@ out:
 
 /* ---- index manifests ---- */
 
+static int decode_deletions(pml_index_entry *e, const decoder *d, const pml_avro_value *v)
+{
+    if (v->n == 0)
+        return PML_OK;
+    pml_index_range *ranges = pml_arena__array(d->arena, v->n, sizeof *ranges);
+    if (ranges == NULL)
+        return pml_error__no_memory(d->err);
+    for (size_t i = 0; i < v->n; i++) {
+        const pml_avro_value *parts = v->items[i].items;
+        pml_index_range *r = &ranges[e->n_ranges];
+        if (!v->items[i].present)
+            continue;
+        PML_RETURN_IF(decode_name(&r->data_file, d, &parts[PML_RANGE_DATA_FILE], "a data file of _DELETIONS_VECTORS_RANGES"));
+        PML_RETURN_IF(decode_count(&r->at.offset, d, &parts[PML_RANGE_OFFSET], "an offset of _DELETIONS_VECTORS_RANGES"));
+        PML_RETURN_IF(decode_count(&r->at.length, d, &parts[PML_RANGE_LENGTH], "a length of _DELETIONS_VECTORS_RANGES"));
+        const pml_avro_value *cardinality = &parts[PML_RANGE_CARDINALITY];
+        r->at.cardinality = -1;
+        if (cardinality->present)
+            PML_RETURN_IF(decode_count(&r->at.cardinality, d, cardinality, "a cardinality of _DELETIONS_VECTORS_RANGES"));
+        e->n_ranges++;
+    }
+    e->ranges = ranges;
+    return PML_OK;
+}
+
 static int decode_index(pml_index_entry *e, const decoder *d, const pml_avro_value *v)
 {
     *e = (pml_index_entry){0};
@@ -324,6 +349,8 @@ static int decode_index(pml_index_entry *e, const decoder *d, const pml_avro_val
     PML_RETURN_IF(decode_name(&e->name, d, &v[PML_INDEX_NAME], "_FILE_NAME"));
     PML_RETURN_IF(decode_count(&e->size_bytes, d, &v[PML_INDEX_SIZE], "_FILE_SIZE"));
     PML_RETURN_IF(decode_count(&e->row_count, d, &v[PML_INDEX_ROW_COUNT], "_ROW_COUNT"));
+    PML_RETURN_IF(decode_deletions(e, d, &v[PML_INDEX_RANGES]));
+    PML_RETURN_IF(decode_text(&e->external_path, d, &v[PML_INDEX_EXTERNAL_PATH], "_EXTERNAL_PATH"));
     e->has_global_index = v[PML_INDEX_GLOBAL].present;
     const pml_bytes partition = v[PML_INDEX_PARTITION].bytes;
     e->partition = (pml_bytes){pml_arena__copy(d->arena, partition.ptr, partition.len), partition.len};

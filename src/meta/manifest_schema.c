@@ -13,6 +13,15 @@
 static const pml_avro_field null_count_item = FIELD_OPT_INT("item");
 static const pml_avro_field text_item = FIELD_BYTES("item");
 
+static const pml_avro_field range_fields[PML_RANGE_FIELDS] = {
+    [PML_RANGE_DATA_FILE] = FIELD_BYTES("f0"),
+    [PML_RANGE_OFFSET] = FIELD_INT("f1"),
+    [PML_RANGE_LENGTH] = FIELD_INT("f2"),
+    [PML_RANGE_CARDINALITY] = FIELD_OPT_INT("_CARDINALITY"),
+};
+static const pml_avro_field range_item = {
+    .name = "item", .kind = PML_AVRO_RECORD, .nullable = true, .n_children = PML_RANGE_FIELDS, .children = range_fields};
+
 static const pml_avro_field stats_fields[PML_STATS_FIELDS] = {
     [PML_STATS_MIN_VALUES] = FIELD_BYTES("_MIN_VALUES"),
     [PML_STATS_MAX_VALUES] = FIELD_BYTES("_MAX_VALUES"),
@@ -76,6 +85,8 @@ const pml_avro_field pml_index_manifest__fields[PML_INDEX_FIELDS] = {
     [PML_INDEX_NAME] = FIELD_BYTES("_FILE_NAME"),
     [PML_INDEX_SIZE] = FIELD_INT("_FILE_SIZE"),
     [PML_INDEX_ROW_COUNT] = FIELD_INT("_ROW_COUNT"),
+    [PML_INDEX_RANGES] = FIELD_ARRAY("_DELETIONS_VECTORS_RANGES", true, &range_item),
+    [PML_INDEX_EXTERNAL_PATH] = FIELD_OPT_BYTES("_EXTERNAL_PATH"),
     /* Whether it is there is all we need: its fields are skipped. */
     [PML_INDEX_GLOBAL] = {.name = "_GLOBAL_INDEX", .kind = PML_AVRO_RECORD, .nullable = true},
 };

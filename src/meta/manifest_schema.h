@@ -70,8 +70,18 @@ enum {
     PML_INDEX_NAME,
     PML_INDEX_SIZE,
     PML_INDEX_ROW_COUNT,
+    PML_INDEX_RANGES,
+    PML_INDEX_EXTERNAL_PATH,
     PML_INDEX_GLOBAL,
     PML_INDEX_FIELDS
+};
+
+enum {
+    PML_RANGE_DATA_FILE,
+    PML_RANGE_OFFSET,
+    PML_RANGE_LENGTH,
+    PML_RANGE_CARDINALITY,
+    PML_RANGE_FIELDS
 };
 
 extern const pml_avro_field pml_manifest_list__fields[PML_META_FIELDS];
