@@ -107,9 +107,10 @@ const pml_option_rule pml_option_rules[] = {
     FIXED_REFUSED("data-evolution.enabled", BOOL, "false", "false", "data-evolution",
             "columns of one row lie in several files"),
     IGNORED("global-index.*", STRING, NULL, "only data evolution, which is refused"),
-    FIXED_REFUSED("deletion-vectors.enabled", BOOL, "false", "false", "deletion-vectors", "rows of a file may be deleted"),
-    IGNORED("deletion-vector*", STRING, NULL, "has no effect without deletion-vectors.enabled"),
-    IGNORED("index-file-in-data-file-dir", BOOL, "false", "only index files, which append tables do not have"),
+    {"deletion-vectors.enabled", PML_OPTION_BOOL, "false", PML_OPTION_REFUSED_WRITE, "false", "deletion-vectors",
+     "rows of a file may be deleted", true},
+    IGNORED("deletion-vector*", STRING, NULL, "shapes what Java writes; readers take either"),
+    HONOURED("index-file-in-data-file-dir", BOOL, "false", NULL),
     FIXED_REFUSED("pk-clustering-override", BOOL, "false", "false", "pk-clustering-override", "files are not sorted by key"),
     IGNORED("clustering.*", STRING, NULL, "our files are not clustered; a later compaction clusters them"),
     /* writing and commit */

@@ -42,6 +42,11 @@ char *pml_path__manifest(pml_env *env, const char *root, const char *name)
     return pml_env__format(env, "%s/manifest/%s", root, name);
 }
 
+char *pml_path__index(pml_env *env, const char *root, const char *name)
+{
+    return pml_env__format(env, "%s/index/%s", root, name);
+}
+
 /* ---- partitions ---- */
 
 int pml_path__escape(pml_buf *out, const char *s, size_t n)
@@ -258,7 +263,7 @@ static int check_name(const char *name, pml_error *err)
 }
 
 /* Java records external paths as URIs. Those of local files become plain paths; other schemes stay as they are. */
-static const char *strip_file_scheme(const char *path)
+const char *pml_path__without_scheme(const char *path)
 {
     if (strncmp(path, "file:/", 6) != 0)
         return path;
@@ -266,25 +271,31 @@ static const char *strip_file_scheme(const char *path)
     return strncmp(path, "///", 3) == 0 ? path + 2 : path;
 }
 
-int pml_path__data_file(char **out, pml_env *env, const char *root, const pml_table_schema *s,
-                        const pml_table_options *o, pml_bytes partition, int32_t bucket, const pml_data_file *f,
-                        pml_error *err)
+int pml_path__in_bucket(char **out, pml_env *env, const char *root, const pml_table_schema *s, const pml_table_options *o,
+                        pml_bytes partition, int32_t bucket, const char *name, pml_error *err)
 {
     int rc;
     pml_buf path;
     *out = NULL;
     pml_buf__init(&path, env, PATH_BYTES_MAX);
-    PML_TRY(check_name(f->name, err));
-    if (f->external_path != NULL && f->external_path[0] != '\0') {
-        (void)pml_buf__append_str(&path, strip_file_scheme(f->external_path));
-    } else {
-        PML_TRY(append_bucket(&path, root, s, o, partition, bucket, err));
-        (void)pml_buf__append_format(&path, "/%s", f->name);
-    }
+    PML_TRY(check_name(name, err));
+    PML_TRY(append_bucket(&path, root, s, o, partition, bucket, err));
+    (void)pml_buf__append_format(&path, "/%s", name);
     PML_TRY(take_path(out, &path, err));
 out:
     pml_buf__clear(&path);
     return rc;
+}
+
+int pml_path__data_file(char **out, pml_env *env, const char *root, const pml_table_schema *s,
+                        const pml_table_options *o, pml_bytes partition, int32_t bucket, const pml_data_file *f,
+                        pml_error *err)
+{
+    PML_RETURN_IF(check_name(f->name, err));
+    if (f->external_path == NULL || f->external_path[0] == '\0')
+        return pml_path__in_bucket(out, env, root, s, o, partition, bucket, f->name, err);
+    *out = pml_env__strdup(env, pml_path__without_scheme(f->external_path));
+    return *out == NULL ? pml_error__no_memory(err) : PML_OK;
 }
 
 /* ---- formats ---- */

@@ -16,6 +16,7 @@ char *pml_path__branch(pml_env *env, const char *root, const char *branch);
 char *pml_path__schema(pml_env *env, const char *branch_root, int64_t id);
 char *pml_path__snapshot(pml_env *env, const char *branch_root, int64_t id);
 char *pml_path__manifest(pml_env *env, const char *root, const char *name);
+char *pml_path__index(pml_env *env, const char *root, const char *name);
 
 /* Partition values as text before escaping (null, blank: the default name), one owned string per key in out[n].
    Refuses types whose text we cannot make as Java does (PML_E_UNSUPPORTED). */
@@ -29,6 +30,11 @@ int pml_path__partition(char **out, pml_env *env, const pml_table_schema *s, con
 /* The bucket directory: <root>[/data-dir]/<partition>bucket-<b>. */
 int pml_path__bucket(char **out, pml_env *env, const char *root, const pml_table_schema *s, const pml_table_options *o,
                      pml_bytes partition, int32_t bucket, pml_error *err);
+/* A file beside the data files of a bucket. */
+int pml_path__in_bucket(char **out, pml_env *env, const char *root, const pml_table_schema *s, const pml_table_options *o,
+                        pml_bytes partition, int32_t bucket, const char *name, pml_error *err);
+/* An external path as files are opened by: URIs of local files lose their scheme. */
+const char *pml_path__without_scheme(const char *path);
 /* Full path of a data file, external path honoured. */
 int pml_path__data_file(char **out, pml_env *env, const char *root, const pml_table_schema *s, const pml_table_options *o,
                         pml_bytes partition, int32_t bucket, const pml_data_file *f, pml_error *err);

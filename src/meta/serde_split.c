@@ -10,6 +10,24 @@ static int write_error(pml_buf *out, pml_error *err)
     return pml_buf__check(out, err);
 }
 
+static void put_deletions(pml_buf *out, const pml_data_split *s)
+{
+    (void)pml_java__put_bool(out, s->deletions != NULL);
+    if (s->deletions == NULL)
+        return;
+    (void)pml_java__put_i32(out, (int32_t)s->n_files); /* bounded by the list of files before it */
+    for (size_t i = 0; i < s->n_files; i++) {
+        const pml_split_deletion *d = &s->deletions[i];
+        (void)pml_java__put_bool(out, d->path != NULL);
+        if (d->path == NULL)
+            continue;
+        (void)pml_java__put_utf(out, d->path);
+        (void)pml_java__put_i64(out, d->at.offset);
+        (void)pml_java__put_i64(out, d->at.length);
+        (void)pml_java__put_i64(out, d->at.cardinality);
+    }
+}
+
 int pml_serde_split__write(pml_buf *out, const pml_data_split *s, pml_error *err)
 {
     (void)pml_java__put_i64(out, PML_SPLIT_MAGIC);
@@ -25,7 +43,7 @@ int pml_serde_split__write(pml_buf *out, const pml_data_split *s, pml_error *err
     (void)pml_java__put_bool(out, false);
     if (out->rc == PML_OK)
         (void)pml_serde_file__write_list(out, s->files, s->n_files);
-    (void)pml_java__put_bool(out, false);
+    put_deletions(out, s);
     (void)pml_java__put_bool(out, s->of_stream);
     (void)pml_java__put_bool(out, s->raw_convertible);
     return write_error(out, err);
@@ -40,24 +58,36 @@ static pml_file_generation generation_of(int32_t version)
     return version >= 3 ? PML_FILE_GENERATION_10 : PML_FILE_GENERATION_09;
 }
 
-/* Whether any file of the list has a deletion vector; where it lies is not kept, because we refuse such splits. */
-static bool get_deletions(pml_java_reader *r, int32_t version)
+static void get_deletion(pml_split_deletion *d, pml_java_reader *r, int32_t version)
 {
-    bool any = false;
+    *d = (pml_split_deletion){.at.cardinality = -1};
     if (!pml_java__get_bool(r))
-        return false;
+        return;
+    d->path = pml_java__get_utf(r);
+    d->at.offset = pml_java__get_i64(r);
+    d->at.length = pml_java__get_i64(r);
+    if (version >= VERSION_CARDINALITY)
+        d->at.cardinality = pml_java__get_i64(r);
+}
+
+/* The deletion vectors of n files; *out stays NULL when none has any. */
+static int get_deletions(const pml_split_deletion **out, pml_java_reader *r, int32_t version, size_t n_files)
+{
+    *out = NULL;
+    if (!pml_java__get_bool(r))
+        return r->rc;
     size_t n = pml_java__get_count(r, DELETION_BYTES_LEAST);
+    if (r->rc == PML_OK && n != n_files)
+        return pml_java__bad(r, "its deletion vectors are not as many as its files");
+    pml_split_deletion *v = pml_arena__array(r->arena, n, sizeof *v);
+    if (v == NULL && r->rc == PML_OK)
+        r->rc = pml_error__no_memory(r->err);
     for (size_t i = 0; i < n && r->rc == PML_OK; i++) {
-        if (!pml_java__get_bool(r))
-            continue;
-        any = true;
-        (void)pml_java__get_utf(r);
-        (void)pml_java__get_i64(r);
-        (void)pml_java__get_i64(r);
-        if (version >= VERSION_CARDINALITY)
-            (void)pml_java__get_i64(r);
+        get_deletion(&v[i], r, version);
+        if (v[i].path != NULL)
+            *out = v;
     }
-    return any;
+    return r->rc;
 }
 
 static int get_head(int32_t *version, pml_java_reader *r)
@@ -107,10 +137,11 @@ int pml_serde_split__read(pml_data_split *out, pml_arena *arena, pml_bytes bytes
     if (s.has_total_buckets)
         s.total_buckets = pml_java__get_i32(&r);
     (void)pml_serde_file__read_list(&before, &n_before, &r, generation_of(version));
-    s.has_before_files = get_deletions(&r, version) || n_before > 0;
+    (void)get_deletions(&s.deletions, &r, version, n_before);
+    s.has_before_files = s.deletions != NULL || n_before > 0;
     PML_RETURN_IF(pml_serde_file__read_list(&files, &s.n_files, &r, generation_of(version)));
     s.files = files;
-    s.has_deletions = get_deletions(&r, version);
+    (void)get_deletions(&s.deletions, &r, version, s.n_files);
     s.of_stream = pml_java__get_bool(&r);
     s.raw_convertible = pml_java__get_bool(&r);
     PML_RETURN_IF(pml_java__read_end(&r));

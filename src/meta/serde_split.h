@@ -30,6 +30,12 @@ enum {
     PML_SPLIT_BYTES_MAX = 256 * 1024 * 1024 /* 500,000 files; a split holds target-size bytes, so some hundred */
 };
 
+/* Where the deleted rows of a file stand (Java: DeletionFile). path NULL: no row of it was deleted. */
+typedef struct pml_split_deletion {
+    const char *path; /* a URI, or a plain path */
+    pml_deletion_range at;
+} pml_split_deletion;
+
 typedef struct pml_data_split {
     int64_t snapshot_id;
     pml_bytes partition; /* counted row bytes */
@@ -40,11 +46,11 @@ typedef struct pml_data_split {
     size_t n_files;
     const pml_data_file *files;
     bool has_before_files; /* it tells a change, which this version does not read */
-    bool has_deletions;    /* some file has a deletion vector */
+    const pml_split_deletion *deletions; /* of each file; NULL: none has any */
     bool of_stream, raw_convertible;
 } pml_data_split;
 
-/* Appends a split without deletions. PML_E_LIMIT, PML_E_INVAL (a path that is not UTF-8). */
+/* PML_E_LIMIT, PML_E_INVAL (a path that is not UTF-8). */
 int pml_serde_split__write(pml_buf *out, const pml_data_split *s, pml_error *err);
 /* Everything is copied to the arena. PML_E_CORRUPT, PML_E_UNSUPPORTED (a newer version, or one of no release that we know). */
 int pml_serde_split__read(pml_data_split *out, pml_arena *arena, pml_bytes bytes, pml_error *err);

@@ -15,6 +15,7 @@ typedef struct file_reader {
     struct ArrowArrayStream stored; /* release NULL: not open */
     pml_assembly assembly;
     pml_value partition[PML_PARTITION_KEYS_MAX];
+    pml_row_set rows; /* that were not deleted; no words: all */
     pml_arena arena;
 } file_reader;
 
@@ -24,6 +25,7 @@ static void reader_drop(void *owner)
     pml_env *env = r->env;
     if (r->stored.release != NULL)
         r->stored.release(&r->stored);
+    pml_row_set__clear(&r->rows);
     pml_arena__clear(&r->arena);
     pml_plan_free(r->plan);
     pml_env__free(env, r);
@@ -67,14 +69,36 @@ static int reader_next(void *owner, struct ArrowArray *out, pml_error *err)
     return check_batch(r, out, err); /* on failure the stream releases the batch */
 }
 
+/* An index file goes with the snapshots that name it, like a data file. */
+static int gone(const file_reader *r, int rc, const char *path, pml_error *err)
+{
+    if (rc == PML_E_NOT_FOUND)
+        rc = pml_error__at(err, PML_E_SNAPSHOT_GONE, PML_PLACE_DATA_FILE, path,
+                           "%s is gone: its snapshot expired after the plan was made; plan again", path);
+    if (rc == PML_E_SNAPSHOT_GONE)
+        rc = pml_table__gone_or_damaged(r->plan->table, r->plan->snapshot_id, err);
+    return rc;
+}
+
+static int load_deletions(file_reader *r, const pml_deletion *d, int64_t n_rows, pml_error *err)
+{
+    if (d == NULL)
+        return PML_OK;
+    PML_RETURN_IF(gone(r, pml_deletion_vector__read(&r->rows, r->env, d->path, &d->at, n_rows, err), d->path, err));
+    pml_row_set__invert(&r->rows);
+    return PML_OK;
+}
+
 static int open_stored(file_reader *r, const pml_file_source *q, pml_error *err)
 {
     char format[16];
     const pml_data_file *file = &q->split->files[q->file];
+    PML_RETURN_IF(load_deletions(r, q->split->deletions[q->file], file->row_count, err));
     const pml_format_read request = {.fields = r->assembly.stored_fields,
                                      .n_fields = r->assembly.n_stored,
                                      .predicate = q->predicate,
                                      .batch_rows = q->batch_rows,
+                                     .rows = r->rows.words == NULL ? NULL : &r->rows,
                                      .checksums = q->validate_full,
                                      .check_values = q->validate_full,
                                      .part = q->part,
@@ -83,13 +107,7 @@ static int open_stored(file_reader *r, const pml_file_source *q, pml_error *err)
                                      .expect_rows = file->row_count,
                                      .expect_bytes = file->size_bytes};
     PML_RETURN_IF(pml_path__format(format, file->name, err));
-    int rc = pml_format__open(&r->stored, r->env, format, r->path, &request, err);
-    if (rc == PML_E_NOT_FOUND)
-        rc = pml_error__at(err, PML_E_SNAPSHOT_GONE, PML_PLACE_DATA_FILE, r->path,
-                           "%s is gone: its snapshot expired after the plan was made; plan again", r->path);
-    if (rc == PML_E_SNAPSHOT_GONE)
-        rc = pml_table__gone_or_damaged(r->plan->table, r->plan->snapshot_id, err);
-    return rc;
+    return gone(r, pml_format__open(&r->stored, r->env, format, r->path, &request, err), r->path, err);
 }
 
 int pml_file_source__open(struct ArrowArrayStream *out, const pml_file_source *q, pml_error *err)

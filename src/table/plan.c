@@ -32,6 +32,7 @@ void pml_plan_free(pml_plan *p)
     for (size_t i = 0; i < p->n_splits; i++)
         for (size_t j = 0; j < p->splits[i].n_files; j++)
             pml_env__free(env, (char *)p->splits[i].paths[j]);
+    pml_deletions__clear(&p->deletions);
     pml_arena__clear(&p->arena);
     pml_env__free(env, p);
     pml_table_release(t); /* with it the environment may go */
@@ -133,25 +134,6 @@ int pml_plan__resolve(pml_plan *p, const pml_scan *scan, const pml_snapshot *s, 
     return resolve_predicate(p, scan, err);
 }
 
-static int refuse_indexes(pml_plan *p, const pml_snapshot *s, pml_error *err)
-{
-    pml_index_entries entries = {0};
-    if (s->index_manifest == NULL)
-        return PML_OK;
-    PML_RETURN_IF(pml_table__load_index_manifest(&entries, &p->arena, p->table, s->index_manifest, err));
-    for (size_t i = 0; i < entries.n; i++) {
-        if (entries.v[i].has_global_index) /* only prunes: not using it gives the same rows */
-            continue;
-        const char *feature =
-            strcmp(entries.v[i].type, "DELETION_VECTORS") == 0 ? "deletion-vectors" : entries.v[i].type;
-        return pml_error__at(
-            err, PML_E_UNSUPPORTED, PML_PLACE_INDEX, s->index_manifest,
-            "needs %s: snapshot %lld of %s has index files of type %s, which this version does not read", feature,
-            (long long)s->id, p->table->path, entries.v[i].type);
-    }
-    return PML_OK;
-}
-
 static bool same_fields(const pml_table_schema *a, const pml_table_schema *b)
 {
     if (a->n_fields != b->n_fields)
@@ -232,6 +214,7 @@ int pml_plan__new(pml_plan **out, const pml_scan *scan, pml_error *err)
     pml_table_acquire(scan->table);
     p->table = scan->table;
     pml_arena__init(&p->arena, env);
+    pml_deletions__init(&p->deletions, env);
     p->limit = scan->limit;
     p->memory = scan->memory;
     return PML_OK;
@@ -248,7 +231,7 @@ static int plan_once(pml_plan **out, const pml_scan *scan, pml_error *err)
     PML_TRY(pin_and_choose(&s, &found, p, scan, err));
     PML_TRY(pml_plan__resolve(p, scan, found ? &s : NULL, err));
     if (found) {
-        PML_TRY(refuse_indexes(p, &s, err));
+        PML_TRY(pml_deletions__load(&p->deletions, &p->arena, p->table, p->schema, &s, err));
         PML_TRY(plan_files(&live, p, &s, err));
     }
     PML_TRY(pml_plan__make_splits(p, &live, err));

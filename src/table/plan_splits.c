@@ -11,38 +11,71 @@ enum { SPLITS_MAX = 1000000, LIVE_MAGIC = 0x50525453 /* "PRTS", told apart for a
 /* ---- writing ---- */
 
 /* Java's paths are URIs: a plain local path gets its scheme. */
-static int bucket_uri(char **out, const pml_plan *p, const pml_split *s, pml_error *err)
+static const char *uri_of(pml_arena *arena, const char *path)
+{
+    static const char scheme[] = "file:";
+    size_t n = strlen(path) + 1;
+    if (path[0] != '/')
+        return path;
+    char *uri = pml_arena__alloc(arena, n + sizeof scheme - 1);
+    if (uri == NULL)
+        return NULL;
+    memcpy(uri, scheme, sizeof scheme - 1);
+    memcpy(uri + sizeof scheme - 1, path, n);
+    return uri;
+}
+
+static int deletions_of(const pml_split_deletion **out, pml_arena *arena, const pml_split *s, pml_error *err)
+{
+    bool any = false;
+    pml_split_deletion *v = pml_arena__array(arena, s->n_files, sizeof *v);
+    *out = NULL;
+    if (v == NULL)
+        return pml_error__no_memory(err);
+    for (size_t i = 0; i < s->n_files; i++) {
+        v[i] = (pml_split_deletion){0};
+        if (s->deletions[i] == NULL)
+            continue;
+        v[i] = (pml_split_deletion){uri_of(arena, s->deletions[i]->path), s->deletions[i]->at};
+        if (v[i].path == NULL)
+            return pml_error__no_memory(err);
+        any = true;
+    }
+    *out = any ? v : NULL;
+    return PML_OK;
+}
+
+static int bucket_uri(const char **out, pml_arena *arena, const pml_plan *p, const pml_split *s, pml_error *err)
 {
     char *path;
     *out = NULL;
     PML_RETURN_IF(pml_path__bucket(&path, p->env, p->table->path, p->schema, &p->table->options, s->partition, s->bucket, err));
-    if (path[0] != '/') {
-        *out = path;
-        return PML_OK;
-    }
-    *out = pml_env__format(p->env, "file:%s", path);
+    const char *own = pml_arena__strdup(arena, path);
     pml_env__free(p->env, path);
+    if (own != NULL)
+        *out = uri_of(arena, own);
     return *out == NULL ? pml_error__no_memory(err) : PML_OK;
 }
 
 int pml_plan__write_split(pml_buf *out, const pml_plan *p, size_t i, pml_error *err)
 {
     const pml_split *s = &p->splits[i];
-    char *uri = NULL;
+    pml_arena arena;
     int rc;
-    PML_TRY(bucket_uri(&uri, p, s, err));
-    const pml_data_split d = {.snapshot_id = p->snapshot_id,
-                              .partition = s->partition,
-                              .bucket = s->bucket,
-                              .bucket_path = uri,
-                              .has_total_buckets = true,
-                              .total_buckets = s->total_buckets,
-                              .n_files = s->n_files,
-                              .files = s->files,
-                              .raw_convertible = true};
+    pml_data_split d = {.snapshot_id = p->snapshot_id,
+                        .partition = s->partition,
+                        .bucket = s->bucket,
+                        .has_total_buckets = true,
+                        .total_buckets = s->total_buckets,
+                        .n_files = s->n_files,
+                        .files = s->files,
+                        .raw_convertible = true};
+    pml_arena__init(&arena, p->env);
+    PML_TRY(bucket_uri(&d.bucket_path, &arena, p, s, err));
+    PML_TRY(deletions_of(&d.deletions, &arena, s, err));
     PML_TRY(pml_serde_split__write(out, &d, err));
 out:
-    pml_env__free(p->env, uri);
+    pml_arena__clear(&arena);
     return rc;
 }
 
@@ -73,9 +106,6 @@ static int refuse_split(const pml_data_split *d, pml_error *err)
     if (d->has_before_files)
         return pml_error__set(err, PML_E_UNSUPPORTED,
                               "needs incremental-split: a split tells a change with the files before it, which this version does not read");
-    if (d->has_deletions)
-        return pml_error__set(err, PML_E_UNSUPPORTED,
-                              "needs deletion-vectors: a split has deleted rows, which this version does not read");
     return PML_OK;
 }
 
@@ -133,6 +163,19 @@ static int count_rows(int64_t *rows, const pml_plan_part *part, const pml_data_s
     return over ? pml_error__set(err, PML_E_CORRUPT, "the files of the splits have more than 2^63 rows") : PML_OK;
 }
 
+static int deletion_of(const pml_deletion **out, pml_plan *p, const pml_data_split *d, size_t i, pml_error *err)
+{
+    *out = NULL;
+    if (d->deletions == NULL || d->deletions[i].path == NULL)
+        return PML_OK;
+    pml_deletion *made = pml_arena__alloc(&p->arena, sizeof *made);
+    if (made == NULL)
+        return pml_error__no_memory(err);
+    *made = (pml_deletion){pml_path__without_scheme(d->deletions[i].path), d->deletions[i].at};
+    *out = made;
+    return PML_OK;
+}
+
 static int add_part(pml_plan *p, size_t *cap, const pml_plan_part *part, const pml_data_split *d, pml_error *err)
 {
     bool disk = part->bytes.ptr != NULL;
@@ -151,8 +194,10 @@ static int add_part(pml_plan *p, size_t *cap, const pml_plan_part *part, const p
     s->memory_rows = part->memory_rows;
     PML_RETURN_IF(pml_plan__partition_path(&s->partition_path, p, s->partition, err));
     for (size_t i = 0; disk && i < d->n_files; i++) {
+        const pml_deletion *deletion;
         PML_RETURN_IF(pml_plan__refuse_file(p, s->bucket, &d->files[i], err));
-        PML_RETURN_IF(pml_plan__add_file(p, s, &d->files[i], err));
+        PML_RETURN_IF(deletion_of(&deletion, p, d, i, err));
+        PML_RETURN_IF(pml_plan__add_file(p, s, &d->files[i], deletion, err));
     }
     return PML_OK;
 }

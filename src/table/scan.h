@@ -5,6 +5,7 @@
 
 #include <paimonlive/scan.h>
 
+#include "table/deletions.h"
 #include "table/memory_source.h"
 #include "table/travel.h"
 
@@ -35,6 +36,7 @@ typedef struct pml_split {
     size_t n_files;
     pml_data_file *files;
     const char **paths;   /* full path of each file */
+    const pml_deletion **deletions; /* of each file: rows that are left out; NULL: none */
     int64_t memory_part; /* index into the plan's pins, -1: none */
     int64_t memory_rows;
 } pml_split;
@@ -51,6 +53,7 @@ struct pml_plan {
     pml_field *out_fields;
     pml_pred *predicate;
     int64_t limit;
+    pml_deletions deletions; /* of the snapshot */
     size_t n_splits;
     pml_split *splits;
     const pml_memory_source *memory;
@@ -65,7 +68,7 @@ int64_t pml_split__rows_on_disk(const pml_split *s);
 /* The pieces of that: a split with room for n_files, a file into it (its partition and bucket are set), and the partition's
    directory as it is shown. *cap is the caller's count of room in p->splits, 0 at first. */
 int pml_plan__add_split(pml_split **out, pml_plan *p, size_t *cap, size_t n_files, pml_error *err);
-int pml_plan__add_file(pml_plan *p, pml_split *s, const pml_data_file *file, pml_error *err);
+int pml_plan__add_file(pml_plan *p, pml_split *s, const pml_data_file *file, const pml_deletion *deletion, pml_error *err);
 int pml_plan__partition_path(const char **out, pml_plan *p, pml_bytes partition, pml_error *err);
 
 /* The pieces of planning that plans from serialised splits share: an empty plan; what is read of it (snapshot NULL: none); and the

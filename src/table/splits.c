@@ -134,17 +134,19 @@ int pml_plan__add_split(pml_split **out, pml_plan *p, size_t *cap, size_t n_file
     *s = (pml_split){.memory_part = -1};
     s->files = pml_arena__array(&p->arena, n_files, sizeof *s->files);
     s->paths = pml_arena__array(&p->arena, n_files, sizeof *s->paths);
-    if (s->files == NULL || s->paths == NULL)
+    s->deletions = pml_arena__array(&p->arena, n_files, sizeof *s->deletions);
+    if (s->files == NULL || s->paths == NULL || s->deletions == NULL)
         return pml_error__no_memory(err);
     p->n_splits++;
     *out = s;
     return PML_OK;
 }
 
-int pml_plan__add_file(pml_plan *p, pml_split *s, const pml_data_file *file, pml_error *err)
+int pml_plan__add_file(pml_plan *p, pml_split *s, const pml_data_file *file, const pml_deletion *deletion, pml_error *err)
 {
     char *path;
     s->files[s->n_files] = *file;
+    s->deletions[s->n_files] = deletion;
     PML_RETURN_IF(pml_path__data_file(&path, p->env, p->table->path, p->schema, &p->table->options, s->partition, s->bucket, file,
                                       err));
     s->paths[s->n_files++] = path;
@@ -169,8 +171,11 @@ static int split_add(pml_plan *p, size_t *cap, const group *g, const char *path,
     s->partition_path = path;
     s->bucket = g->bucket;
     s->total_buckets = g->total_buckets;
-    for (size_t i = 0; i < n; i++)
-        PML_RETURN_IF(pml_plan__add_file(p, s, files[i].file, err));
+    for (size_t i = 0; i < n; i++) {
+        const pml_deletion *deletion;
+        PML_RETURN_IF(pml_deletions__find(&deletion, &p->deletions, g->partition, g->bucket, files[i].file->name, err));
+        PML_RETURN_IF(pml_plan__add_file(p, s, files[i].file, deletion, err));
+    }
     return PML_OK;
 }
 
