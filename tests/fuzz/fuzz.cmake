@@ -14,7 +14,7 @@ target_compile_definitions(pml_fuzz_support PUBLIC PML_WITHOUT_CMOCKA PML_FUZZ_T
 target_link_libraries(pml_fuzz_support PUBLIC pml_objects pml_jansson)
 
 # The tables of table_fuzz.c.
-set(pml_fuzz_archive ${CMAKE_CURRENT_SOURCE_DIR}/tables/plain.tar.xz)
+set(pml_fuzz_archive ${CMAKE_CURRENT_SOURCE_DIR}/tables/corpus.tar.xz)
 add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/fuzz-tables.stamp DEPENDS ${pml_fuzz_archive} VERBATIM
   COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/fuzz-tables
   COMMAND ${CMAKE_COMMAND} -E chdir ${CMAKE_BINARY_DIR}/fuzz-tables ${CMAKE_COMMAND} -E tar xf ${pml_fuzz_archive}

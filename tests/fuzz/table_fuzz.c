@@ -3,7 +3,7 @@
  * A whole table of which one file was changed: opened, listed, planned, read, and committed to. Each answer is well formed, or an
  * error that names a file of the table. The input: which table, which file, how it is changed (fuzz_edit.c).
  *
- * The tables: some that Java wrote (tests/tables/plain.tar.xz), one of our writer, and one written live, with progress files.
+ * The tables: some that Java wrote (tests/tables/corpus.tar.xz), one of our writer, and one written live, with progress files.
  */
 #include <ftw.h>
 #include <paimonlive/realtime.h>
