@@ -19,7 +19,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { GAP_ROWS = 512 }; /* a stretch of fewer rows is cheaper to decode than to go around */
+enum { GAP_ROWS = 128 }; /* a stretch of fewer rows is cheaper to decode than to go around */
 
 /* ---- statistics ---- */
 

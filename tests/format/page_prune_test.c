@@ -22,6 +22,7 @@ typedef struct world {
     const char *path;
     const pml_bridge *bridge;
     pml_bridge_write_options options;
+    const pml_row_set *chosen; /* NULL: all rows */
 } world;
 
 static void write_file(const char *path, const uint8_t *data, size_t len)
@@ -87,7 +88,7 @@ static int64_t read_part(world *w, const int32_t *columns, size_t n, const pml_p
     for (size_t i = 0; i < n; i++)
         fields[i] = w->fields[columns[i]];
     const pml_format_read q = {.fields = fields, .n_fields = n, .predicate = p, .batch_rows = 11, .checksums = true, .check_values = true,
-                               .part = part, .parts = parts};
+                               .part = part, .parts = parts, .rows = w->chosen};
     int rc = pml_format__open(&stream, w->k->t->env, "parquet", w->path, &q, err);
     while (rc == PML_OK) {
         rc = stream.get_next(&stream, &batch) != 0 ? pml_stream_error(&stream, err) : PML_OK;
@@ -124,6 +125,8 @@ static int64_t read_all(world *w, const int32_t *columns, size_t n, const pml_pr
     memset(keep, 1, sizeof keep);
     if (p != NULL)
         must_ok(pml_pred__eval(keep, p, w->k->t->env, &w->rows, w->fields, w->n, &err), &err);
+    for (int64_t i = 0; w->chosen != NULL && i < ROWS; i++)
+        keep[i] = keep[i] && pml_row_set__has(w->chosen, i);
     for (int32_t part = 0; part < (parts == 0 ? 1 : parts); part++) {
         int64_t got = read_part(w, columns, n, p, part, parts, keep, &next, &err);
         must_ok(got < 0 ? (int)got : PML_OK, &err);
@@ -160,6 +163,54 @@ static void predicates_and_parts_give_the_rows_of_a_full_filter(void **state)
     (void)state;
     (void)test_seed();
     table_kit_run("", "", random_predicates);
+}
+
+/* Single rows and stretches, so that some of what is chosen is cut out of batches and some is not read at all. */
+static void choose(pml_row_set *s, table_kit *k, bool most)
+{
+    pml_error err = PML_ERROR_INIT;
+    must_ok(pml_row_set__init(s, k->t->env, ROWS, false, &err), &err);
+    for (int i = 0; i < 3; i++) {
+        int64_t first = (int64_t)(test_random(k->t) % ROWS), n = (int64_t)(test_random(k->t) % 30);
+        pml_row_set__add(s, (int64_t)(test_random(k->t) % ROWS));
+        pml_row_set__add_range(s, first, first + n < ROWS ? first + n : ROWS);
+    }
+    if (most)
+        pml_row_set__invert(s);
+}
+
+static void chosen_rows(table_kit *k)
+{
+    static const int64_t group_bytes[] = {1 << 20, 6000};
+    for (size_t g = 0; g < 2; g++) {
+        world w;
+        pml_error err = PML_ERROR_INIT;
+        int64_t rows = 0;
+        world_open(&w, k, group_bytes[g]);
+        for (int i = 0; i < 24; i++) {
+            pml_row_set chosen;
+            const pml_pred *p = i % 3 == 0 ? kit_random_predicate(k, &w.arena, i % 4) : NULL;
+            choose(&chosen, k, i % 2 == 1);
+            w.chosen = &chosen;
+            rows = read_all(&w, every_column, i % 5 == 0 ? 0 : w.n, i % 5 == 0 ? NULL : p, (int32_t)(test_random(k->t) % 5));
+            assert_true(rows <= pml_row_set__count(&chosen, 0, ROWS));
+            pml_row_set__clear(&chosen);
+        }
+        pml_row_set other; /* of another file */
+        must_ok(pml_row_set__init(&other, k->t->env, ROWS + 1, true, &err), &err);
+        const pml_format_read q = {.fields = w.fields, .n_fields = w.n, .batch_rows = 11, .rows = &other};
+        struct ArrowArrayStream stream;
+        must_fail_with(PML_E_CORRUPT, pml_format__open(&stream, k->t->env, "parquet", w.path, &q, &err), &err);
+        pml_row_set__clear(&other);
+        world_close(&w);
+    }
+}
+
+static void rows_that_were_chosen_come_and_no_others(void **state)
+{
+    (void)state;
+    (void)test_seed();
+    table_kit_run("", "", chosen_rows);
 }
 
 static void one_value(table_kit *k)
@@ -388,6 +439,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(predicates_and_parts_give_the_rows_of_a_full_filter),
+        cmocka_unit_test(rows_that_were_chosen_come_and_no_others),
         cmocka_unit_test(a_point_reads_its_pages_only),
         cmocka_unit_test(an_index_that_lies_moves_no_row_and_crashes_nothing),
         cmocka_unit_test(an_index_that_lies_of_lists_moves_no_row),

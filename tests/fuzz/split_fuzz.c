@@ -22,7 +22,7 @@ static void disk_split(pml_bytes bytes)
     pml_buf__init(&second, env, 4 * MIB);
     int rc = pml_serde_split__read(&s, &arena, bytes, &err);
     fuzz_must_be_answer(rc, &err);
-    if (rc == PML_OK && !s.has_before_files && !s.has_deletions) {
+    if (rc == PML_OK && !s.has_before_files) {
         rc = pml_serde_split__write(&first, &s, &err);
         fuzz_must_be_answer(rc, &err);
     }
