@@ -276,8 +276,9 @@ typedef struct pml_rt_clean_result {
 /* Removes progress files (*.offsets) that no snapshot, tag or changelog of any branch of the table names any more: expiry by others
    leaves them behind. The newest file of a branch always stays: it is the sign that there was progress once. Files that were there at
    the start are judged by what refers to them afterwards, so commits may go on beside it. Reads the whole before it removes anything:
-   a snapshot or tag that cannot be read is an error (PML_E_CORRUPT, PML_E_IO) and nothing goes; when a removal fails the others are
-   tried and the first error is returned. options NULL: defaults. out may be NULL. */
+   a snapshot or tag that cannot be read is an error (PML_E_CORRUPT, PML_E_IO) and nothing goes; the same when the folders of
+   snapshots, changelogs and tags cannot be synced, which is done before the first removal: a snapshot that somebody removed must not
+   be back after a power cut without its file. When a removal fails the others are tried and the first error is returned. options NULL: defaults. out may be NULL. */
 PML_API int pml_rt_offsets_clean(pml_rt_clean_result *out, pml_table *table, const pml_rt_clean_options *options, pml_error *err);
 
 /* ---- read ---- */

@@ -3,8 +3,10 @@
  * A commit of unknown outcome may leave a snapshot that everybody sees and whose name no sync has reached (realtime.md 23.1). Whoever tells
  * a source from where to go on makes it durable first: what was believed is there after a power cut.
  */
+#include <stdio.h>
 #include <string.h>
 
+#include "storage/file_io.h"
 #include "support/faulty_fs.h"
 #include "support/rt_kit.h"
 #include "support/sim_fs.h"
@@ -164,6 +166,40 @@ static void what_cannot_be_made_durable_is_not_told(void **state)
     world_close(&w, true);
 }
 
+/* Expiry does not sync what it removes: after a power cut the snapshot may be back, and then its file must be there. */
+static void clean_up_leaves_no_snapshot_without_its_progress(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 2; seed < 40; seed++) {
+        world w;
+        char path[600];
+        pml_error err = PML_ERROR_INIT;
+        pml_rt_clean_options o = PML_RT_CLEAN_OPTIONS_INIT;
+        pml_rt_clean_result r = PML_RT_CLEAN_RESULT_INIT;
+        bool there;
+        world_open(&w, "");
+        rt_kit_start(&w.k, NULL, NULL);
+        for (int i = 1; i <= 2; i++) {
+            rt_kit_write(&w.k, 5, NULL);
+            (void)rt_kit_cycle(&w.k, i);
+        }
+        rt_kit_stop(&w.k);
+        (void)snprintf(path, sizeof path, "%s/snapshot/snapshot-1", w.k.path);
+        must_ok(w.f.fs.remove_file(w.f.fs.ctx, path, &err), &err);
+        (void)atomic_fetch_add(&w.k.t->wall_ms, 2 * PML_RT_CLEAN_OLDER_THAN_MS);
+        must_ok(pml_rt_offsets_clean(&r, w.k.table, &o, &err), &err);
+        assert_int_equal(r.orphans, 1);
+        sim_fs_crash(w.sim, test_seed() + seed);
+        must_ok(pml_file__exists(&there, w.k.t->env, path, &err), &err);
+        if (there)
+            assert_int_equal(rt_kit_end(&w.k, 1, NULL, 0), 5);
+        assert_int_equal(rt_kit_end(&w.k, -1, NULL, 0), 10);
+        rt_kit_close(&w.k);
+        faulty_fs_destroy(&w.f);
+        sim_fs_free(w.sim);
+    }
+}
+
 /* ---- what it costs ---- */
 
 static long long directory_syncs(world *w)
@@ -208,6 +244,7 @@ int main(void)
         cmocka_unit_test(without_durability_nothing_is_synced),
         cmocka_unit_test(partition_bucket_that_opens_late_makes_durable_what_it_begins_on),
         cmocka_unit_test(what_cannot_be_made_durable_is_not_told),
+        cmocka_unit_test(clean_up_leaves_no_snapshot_without_its_progress),
         cmocka_unit_test(snapshots_that_are_known_to_be_durable_are_not_synced_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
