@@ -16,7 +16,9 @@
  *
  * WHAT IS DURABLE: only committed rows. With the memory store a visible row is lost when the process dies before its commit.
  * Each snapshot records, per partition-bucket, the offset up to which rows are committed; after a restart the caller reads it
- * (pml_rt_offsets_load) and replays its source from there. Memory grows until the caller prepares and commits.
+ * (pml_rt_offsets_load) and replays its source from there. A killed process may have left a snapshot that a power cut can still take
+ * away: opening a writer, its first write to a partition-bucket, and pml_rt_offsets_load make durable what they read before they
+ * rely on it. Memory grows until the caller prepares and commits.
  *
  * KEEPING PROGRESS: other writers' commits do not repeat what the newest commit of this library recorded, and when its snapshot has
  * expired all is lost. So a context that has a writer, but commits nothing for realtime.reanchor-interval (10 minutes), makes an
@@ -122,7 +124,8 @@ typedef struct pml_rt_writer_options {
 #define PML_RT_WRITER_OPTIONS_INIT {sizeof(pml_rt_writer_options)}
 
 /* Refuses by name tables without realtime.enabled=true and table features that live writes do not support. PML_E_BUSY when the
-   context, or another context of this environment, has a writer on the table; PML_E_RECREATE on a poisoned context. */
+   context, or another context of this environment, has a writer on the table; PML_E_RECREATE on a poisoned context. Makes the
+   snapshots that are there durable, one sync of their folder (commit.durability=none: not); PML_E_IO when that fails: open again. */
 PML_API int pml_rt_writer_open(pml_rt_writer **out, pml_table *table, pml_rt_context *context,
                                const pml_rt_writer_options *options, pml_error *err);
 
@@ -213,8 +216,9 @@ PML_API int pml_rt_advance(pml_rt_context *context, int64_t snapshot_id, pml_err
 
 /* ---- recovery ---- */
 /* Effective progress of a snapshot (-1: latest): survives commits by writers that do not know it. Returns owned.
-   PML_E_INVAL for an id below 1. PML_E_NOT_FOUND. PML_E_PROGRESS_LOST is not returned here: see lost below. PML_E_IO also when the
-   progress file that a snapshot names was taken away. */
+   A source may let go of what lies below these ends: the snapshots that are there are made durable before the call returns, by one
+   sync of their folder (commit.durability=none: not). PML_E_INVAL for an id below 1. PML_E_NOT_FOUND. PML_E_PROGRESS_LOST is not
+   returned here: see lost below. PML_E_IO also when that sync fails, or the progress file that a snapshot names was taken away. */
 PML_API int pml_rt_offsets_load(pml_rt_offsets **out, pml_table *table, int64_t snapshot_id, pml_error *err);
 PML_API void pml_rt_offsets_free(pml_rt_offsets *offsets);
 PML_API int64_t pml_rt_offsets_find(const pml_rt_offsets *offsets, const pml_rt_pb *pb); /* -1: none recorded, or lost */
@@ -272,8 +276,9 @@ typedef struct pml_rt_clean_result {
 /* Removes progress files (*.offsets) that no snapshot, tag or changelog of any branch of the table names any more: expiry by others
    leaves them behind. The newest file of a branch always stays: it is the sign that there was progress once. Files that were there at
    the start are judged by what refers to them afterwards, so commits may go on beside it. Reads the whole before it removes anything:
-   a snapshot or tag that cannot be read is an error (PML_E_CORRUPT, PML_E_IO) and nothing goes; when a removal fails the others are
-   tried and the first error is returned. options NULL: defaults. out may be NULL. */
+   a snapshot or tag that cannot be read is an error (PML_E_CORRUPT, PML_E_IO) and nothing goes; the same when the folders of
+   snapshots, changelogs and tags cannot be synced, which is done before the first removal: a snapshot that somebody removed must not
+   be back after a power cut without its file. When a removal fails the others are tried and the first error is returned. options NULL: defaults. out may be NULL. */
 PML_API int pml_rt_offsets_clean(pml_rt_clean_result *out, pml_table *table, const pml_rt_clean_options *options, pml_error *err);
 
 /* ---- read ---- */

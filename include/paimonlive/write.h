@@ -10,7 +10,9 @@
  *     pml_commit_run(&r, c, &m, 1, identifier, NULL, &err); // visible to everybody
  *
  * Idempotence: user and identifier name a commit. Committing the same (user, identifier) again with PML_COMMIT_CHECK, after a
- * crash or an unknown outcome, makes nothing twice. Identifiers of one user must increase.
+ * crash or an unknown outcome, makes nothing twice. Identifiers of one user must increase. Only that call tells for certain what is
+ * committed: a snapshot that a reader sees may be that of a commit whose last sync failed, and a power cut may still take it away; the
+ * check makes it durable before it says already_committed.
  *
  * Durability, by the table option commit.durability:
  *   files        (default) each file and each name is synced: data files by prepare, the rest by commit. What a call acknowledged

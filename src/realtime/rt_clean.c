@@ -203,10 +203,30 @@ static int note_all(clean *k, pml_error *err)
 
 /* ---- what goes ---- */
 
+/* What names a file no more may be back after a power cut, and then misses it: that it is gone is made durable first. */
+static int settle_references(const clean *k, pml_error *err)
+{
+    static const char *const dirs[] = {"snapshot", "changelog", "tag"};
+    int rc = PML_OK;
+    if (k->table->options.commit_durability == PML_DURABILITY_NONE)
+        return PML_OK;
+    for (size_t i = 0; rc == PML_OK && i < k->n_roots; i++)
+        for (size_t d = 0; rc == PML_OK && d < sizeof dirs / sizeof dirs[0]; d++) {
+            bool there;
+            char *path = pml_path__join(k->env, k->roots[i], dirs[d]);
+            rc = path == NULL ? pml_error__no_memory(err) : pml_file__exists(&there, k->env, path, err);
+            if (rc == PML_OK && there)
+                rc = pml_file__sync_directory(k->env, path, err);
+            pml_env__free(k->env, path);
+        }
+    return rc;
+}
+
 /* First error of removing; the others are tried. */
 static int remove_orphans(pml_rt_clean_result *out, clean *k, const pml_rt_clean_options *o, pml_error *err)
 {
     int rc = PML_OK;
+    bool dry = (o->flags & PML_RT_CLEAN_DRY_RUN) != 0, settled = dry;
     int64_t *newest_ms = pml_env__calloc(k->env, k->n_roots, sizeof *newest_ms);
     if (newest_ms == NULL)
         return pml_error__no_memory(err);
@@ -218,7 +238,6 @@ static int remove_orphans(pml_rt_clean_result *out, clean *k, const pml_rt_clean
     for (size_t i = 0; i < k->n; i++) {
         const candidate *c = &k->v[i];
         int64_t age;
-        bool dry = (o->flags & PML_RT_CLEAN_DRY_RUN) != 0;
         if (pml_map__has(&k->referenced, c->name, strlen(c->name))) {
             out->referenced++;
         } else if (c->mtime_ms >= newest_ms[c->branch]) {
@@ -226,6 +245,9 @@ static int remove_orphans(pml_rt_clean_result *out, clean *k, const pml_rt_clean
         } else if (__builtin_sub_overflow(k->now_ms, c->mtime_ms, &age) || age <= o->older_than_ms) {
             out->young++;
         } else {
+            if (!settled)
+                PML_TRY(settle_references(k, err));
+            settled = true;
             int removed = dry ? PML_OK : pml_file__remove(k->env, c->path, rc == PML_OK ? err : NULL);
             rc = rc == PML_OK ? removed : rc;
             if (removed != PML_OK)
@@ -236,6 +258,7 @@ static int remove_orphans(pml_rt_clean_result *out, clean *k, const pml_rt_clean
                 o->orphan(o->ctx, c->path, c->size, c->mtime_ms);
         }
     }
+out:
     pml_env__free(k->env, newest_ms);
     return rc;
 }

@@ -200,6 +200,12 @@ static void rt_undo(void *arg)
     pml_progress__unpublish(&k->progress_path, k->commit->env, true);
 }
 
+static void rt_published(void *arg, const pml_snapshot *s)
+{
+    const rt_commit *k = arg;
+    pml_rt_context__note_durable(k->ctx, s);
+}
+
 /* The id of the snapshot that carries the highest identifier of the entries, else the latest one. */
 static int covered_by(int64_t *id, rt_commit *k, const pml_commit_base *base, pml_error *err)
 {
@@ -315,8 +321,8 @@ int pml_rt_commit(pml_rt_commit_result *out, pml_commit *commit, const pml_rt_en
     *out = (pml_rt_commit_result)PML_RT_COMMIT_RESULT_INIT;
     out->snapshot_id = out->latest_id = -1;
     PML_TRY(collect(&k, entries, n, err));
-    const pml_commit_request request = {.arg = &k, .decide = rt_decide, .undo = rt_undo, .watermark = watermark,
-                                        .kind = PML_COMMIT_APPEND};
+    const pml_commit_request request = {.arg = &k, .decide = rt_decide, .undo = rt_undo, .published = rt_published,
+                                        .watermark = watermark, .kind = PML_COMMIT_APPEND};
     rc = pml_commit__execute(&r, commit, &request, err);
     for (size_t i = 0; rc == PML_E_UNKNOWN_OUTCOME && i < n; i++)
         atomic_store(&k.entries[i]->unknown, 1);

@@ -49,7 +49,7 @@ int pml_rt_context_open(pml_rt_context **out, pml_env *env, const pml_rt_context
     c->env = env;
     c->forks = pml_process__forks();
     c->plugin = options == NULL ? NULL : options->store;
-    c->advanced = c->opened = RT_NO_POINT;
+    c->advanced = c->opened = c->durable = RT_NO_POINT;
     c->planned_id = -1;
     atomic_init(&c->reanchor_at_ns, INT64_MAX);
     pml_arena__init(&c->arena, env);
@@ -337,7 +337,13 @@ int pml_rt_context__latest_progress(pml_effective **out, pml_rt_context *c, pml_
         rc = pml_rt_context__effective(out, c, &s, err);
     if (rc == PML_E_NOT_FOUND || rc == PML_E_SNAPSHOT_GONE) /* none, or it expired: that call knows how to begin anew */
         rc = pml_rt_context__effective(out, c, NULL, err);
+    if (rc == PML_OK && (*out)->snapshot_id >= 0)
+        rc = pml_rt_context__make_durable(c, &(*out)->snapshot, err);
 out:
+    if (rc != PML_OK) {
+        pml_effective__release(*out);
+        *out = NULL;
+    }
     pml_arena__clear(&arena);
     return rc;
 }

@@ -136,6 +136,7 @@ struct pml_rt_context {
     rt_point advanced;     /* the last snapshot that was advanced to */
     rt_point opened;       /* the newest one, if above it, at whose progress a PB began */
     int64_t planned_id;    /* highest id planned, -1: none */
+    rt_point durable;      /* the last snapshot whose name is known to be synced */
 
     atomic_llong reanchor_at_ns; /* when to look next whether the progress needs an anchor; INT64_MAX: never (rt_reanchor.c) */
 
@@ -162,8 +163,13 @@ int pml_rt_context__effective(pml_effective **out, pml_rt_context *c, const pml_
 int pml_rt_context__effective_of_tag(pml_effective **out, pml_rt_context *c, const pml_snapshot *snapshot, pml_error *err);
 /* The highest snapshot this context knows of: a latest one below it is a stale hint or a rollback. -1: none. */
 int64_t pml_rt_context__newest_id(pml_rt_context *c);
-/* Progress of the latest snapshot, with the directory listed when the hint is older than what is known. Returns owned. */
+/* Progress of the latest snapshot, with the directory listed when the hint is older than what is known; for callers that begin there: it
+   is made durable first, unless the context knows that it is. Returns owned. */
 int pml_rt_context__latest_progress(pml_effective **out, pml_rt_context *c, pml_error *err);
+/* Whoever begins at the progress of a snapshot tells the caller not to send the rows below it again, so no power cut may take it away
+   (rt_history.c). Costs a sync once for each snapshot that others made, and nothing for those of this context's commits. */
+int pml_rt_context__make_durable(pml_rt_context *c, const pml_snapshot *s, pml_error *err);
+void pml_rt_context__note_durable(pml_rt_context *c, const pml_snapshot *s);
 void pml_rt_context__metric_time(atomic_llong *sum, atomic_llong *max, int64_t ns);
 
 /* ---- PBs (rt_pbs.c) ---- */

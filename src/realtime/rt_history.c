@@ -53,6 +53,29 @@ int pml_rt_point__check(bool *rewritten, const rt_point *p, pml_table *t, pml_er
     return rc == PML_E_NOT_FOUND ? PML_OK : rc;
 }
 
+/* ---- what others left unsynced ---- */
+
+void pml_rt_context__note_durable(pml_rt_context *c, const pml_snapshot *s)
+{
+    const rt_point p = pml_rt_point__of(s);
+    pml_mutex__lock(&c->progress_mu);
+    c->durable = p;
+    pml_mutex__unlock(&c->progress_mu);
+}
+
+int pml_rt_context__make_durable(pml_rt_context *c, const pml_snapshot *s, pml_error *err)
+{
+    const rt_point p = pml_rt_point__of(s);
+    pml_mutex__lock(&c->progress_mu);
+    bool known = pml_rt_point__equal(&c->durable, &p);
+    pml_mutex__unlock(&c->progress_mu);
+    if (known)
+        return PML_OK;
+    PML_RETURN_IF(pml_table__sync_snapshots(c->table, err));
+    pml_rt_context__note_durable(c, s);
+    return PML_OK;
+}
+
 /* ---- overwrites without lineages ---- */
 
 /* The progress right after one OVERWRITE. */

@@ -70,6 +70,8 @@ int pml_rt_offsets_load(pml_rt_offsets **out, pml_table *table, int64_t snapshot
     o->env = table->env;
     pml_env_acquire(o->env);
     PML_TRY(load_effective(&o->effective, table, snapshot_id, err));
+    if (o->effective->snapshot_id >= 0) /* the caller lets go of what lies below these offsets */
+        PML_TRY(pml_table__sync_snapshots(table, err));
     o->default_name = pml_env__strdup(o->env, table->options.partition_default_name);
     if (o->default_name == NULL) {
         rc = pml_error__no_memory(err);

@@ -125,19 +125,14 @@ static int look(bool *ours, pml_commit_files *f, int64_t id, pml_error *err)
     return rc;
 }
 
-/* A name that a failed sync may still lose is made durable, or stays unknown. */
-static publish_outcome settle(pml_commit_files *f, const char *snapshot_path)
+/* Ours is there, but its name was not synced: it is made durable, or stays unknown. */
+static publish_outcome settle(pml_commit_files *f, pml_error *err)
 {
-    if (f->table->options.commit_durability == PML_DURABILITY_NONE)
-        return OURS;
-    char *dir = pml_file__parent(f->env, snapshot_path);
-    int rc = dir == NULL ? PML_E_NOMEM : pml_file__sync_directory(f->env, dir, NULL);
-    pml_env__free(f->env, dir);
-    return rc == PML_OK ? OURS : STILL_UNKNOWN;
+    return pml_table__sync_snapshots(f->table, err) == PML_OK ? OURS : STILL_UNKNOWN;
 }
 
 /* published: the file system said so, and only reading back failed. Then absence means that it has come and gone. */
-static publish_outcome resolve_unknown(pml_commit_files *f, const char *path, int64_t id, bool published)
+static publish_outcome resolve_unknown(pml_commit_files *f, int64_t id, bool published)
 {
     for (int i = 0; i < OUTCOME_LOOKS; i++) {
         bool ours;
@@ -145,7 +140,7 @@ static publish_outcome resolve_unknown(pml_commit_files *f, const char *path, in
             pml_env__sleep_ms(f->env, OUTCOME_WAIT_MS);
         int rc = look(&ours, f, id, NULL);
         if (rc == PML_OK)
-            return ours ? settle(f, path) : REPLACED;
+            return ours ? settle(f, NULL) : REPLACED;
         if (rc == PML_E_NOT_FOUND && i + 1 == OUTCOME_LOOKS && !published)
             return ABSENT;
     }
@@ -163,13 +158,15 @@ static publish_outcome publish_bytes(pml_commit_files *f, const char *path, cons
         /* A Java writer on the same local disk tests for the name and then renames over it: read back what stays there. */
         pml_file__await_rivals(f->env, path);
         rc = look(&ours, f, id, own);
-        return rc != PML_OK ? resolve_unknown(f, path, id, true) : ours ? OURS : REPLACED;
+        return rc != PML_OK ? resolve_unknown(f, id, true) : ours ? OURS : REPLACED;
     }
     if (rc == PML_E_EXISTS) { /* a file system that asks its server twice may say so of our own link */
         rc = look(&ours, f, id, NULL);
-        return rc == PML_OK ? ours ? OURS : LOST_RACE : rc == PML_E_NOT_FOUND ? LOST_RACE : resolve_unknown(f, path, id, true);
+        if (rc == PML_OK)
+            return ours ? settle(f, own) : LOST_RACE;
+        return rc == PML_E_NOT_FOUND ? LOST_RACE : resolve_unknown(f, id, true);
     }
-    return rc == PML_E_UNKNOWN_OUTCOME || (own->flags & PML_ERRF_NO_EFFECT) == 0 ? resolve_unknown(f, path, id, false)
+    return rc == PML_E_UNKNOWN_OUTCOME || (own->flags & PML_ERRF_NO_EFFECT) == 0 ? resolve_unknown(f, id, false)
                                                                                  : CERTAINLY_NOT;
 }
 
@@ -218,22 +215,15 @@ static void write_latest_hint(pml_commit *c, int64_t id)
     pml_env__free(c->env, dir);
 }
 
-/* A snapshot that an earlier call left with an unknown outcome may be seen and still be lost by a power cut: before anybody is
-   told that it is committed its name is made durable. */
-static int confirm(pml_commit *c, int64_t id, pml_error *err)
+int pml_commit__confirm(pml_commit *c, int64_t id, pml_error *err)
 {
-    if (c->table->options.commit_durability == PML_DURABILITY_NONE)
-        return PML_OK;
     pml_error own = PML_ERROR_INIT;
-    char *dir = pml_path__join(c->env, c->table->branch_root, "snapshot");
-    int rc = dir == NULL ? PML_E_NOMEM : pml_file__sync_directory(c->env, dir, &own);
-    if (rc != PML_OK)
-        rc = pml_error__at(err, PML_E_UNKNOWN_OUTCOME, PML_PLACE_SNAPSHOT, dir,
-                           "snapshot %lld holds the rows already, but could not be made durable (%.200s): commit the same again, "
-                           "delete nothing",
-                           (long long)id, own.message);
-    pml_env__free(c->env, dir);
-    return rc;
+    if (pml_table__sync_snapshots(c->table, &own) == PML_OK)
+        return PML_OK;
+    return pml_error__at(err, PML_E_UNKNOWN_OUTCOME, PML_PLACE_SNAPSHOT, c->table->path,
+                         "snapshot %lld holds the rows already, but could not be made durable (%.200s): commit the same again, "
+                         "delete nothing",
+                         (long long)id, own.message);
 }
 
 /* One attempt. *retry: the race was lost. */
@@ -250,7 +240,7 @@ static int attempt(pml_commit_result *out, bool *retry, pml_commit *c, const pml
         pml_commit_files__undo(f, true); /* of earlier attempts */
         out->snapshot_id = d.result_id;
         out->already_committed = d.result_id >= 0;
-        return d.result_id < 0 ? PML_OK : confirm(c, d.result_id, err);
+        return d.result_id < 0 ? PML_OK : pml_commit__confirm(c, d.result_id, err);
     }
     PML_TRY(pml_commit_files__write(f, base->latest, &d, err));
     PML_TRY(fill_snapshot(&s, base->arena, c, r, &d, base, f, err));
@@ -260,6 +250,8 @@ out:
     case OURS:
         out->snapshot_id = base->new_id;
         write_latest_hint(c, base->new_id);
+        if (r->published != NULL)
+            r->published(r->arg, &s);
         return PML_OK;
     case STILL_UNKNOWN: pml_commit_files__keep(f); return rc;
     case ABSENT:
@@ -318,8 +310,9 @@ static int round_once(pml_commit_result *out, bool *retry, int64_t *base_id, pml
     PML_TRY(pml_table__latest_snapshot(base_id, c->table, false, err));
     if (out->attempts > 0)
         PML_TRY(find_ours(&ours, f, first_base, *base_id, err));
-    if (ours >= 0) {
+    if (ours >= 0) { /* it came late, and nobody has synced its name */
         out->snapshot_id = ours;
+        rc = pml_commit__confirm(c, ours, err);
         goto out;
     }
     if (*base_id >= f->open_id)

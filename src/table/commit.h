@@ -61,12 +61,19 @@ typedef struct pml_commit_request {
     int (*decide)(void *arg, pml_commit_decision *out, const pml_commit_base *base, pml_error *err);
     /* An attempt certainly failed: what decide wrote for it may go. Not called after an unknown outcome. May be NULL. */
     void (*undo)(void *arg);
+    /* This snapshot is published, and durable as far as commit.durability wants it; s is the attempt's. May be NULL, and is not
+       called for one that an earlier attempt made. */
+    void (*published)(void *arg, const pml_snapshot *s);
     const int64_t *watermark;
     pml_commit_kind kind;
     bool delta_per_attempt; /* the delta depends on the base */
 } pml_commit_request;
 
 int pml_commit__execute(pml_commit_result *out, pml_commit *c, const pml_commit_request *request, pml_error *err);
+
+/* Before anybody is told that what snapshot id holds is committed: an earlier call, or another process, may have left it with an unknown
+   outcome, and a power cut may still take it away. PML_E_UNKNOWN_OUTCOME when it cannot be made durable. */
+int pml_commit__confirm(pml_commit *c, int64_t id, pml_error *err);
 
 /* The newest snapshot of this user, walking back from `latest`: *found = false when there is none or the rest has expired. */
 int pml_commit__find_user(bool *found, pml_snapshot *s, pml_arena *arena, pml_table *t, int64_t latest, const char *user,

@@ -84,6 +84,7 @@ static int refuse_known_files(batch_commit *b, const pml_commit_base *base, pml_
     for (size_t i = 0; i < b->n; i++)
         for (size_t j = 0; j < b->files[i]->n; j++)
             if (pml_map__has(&known, b->files[i]->files[j].name, strlen(b->files[i]->files[j].name))) {
+                PML_TRY(pml_commit__confirm(b->commit, base->latest->id, err));
                 rc = pml_error__at(err, PML_E_CONFLICT, PML_PLACE_DATA_FILE, b->files[i]->files[j].name,
                                    "%s is part of %s already: these messages were committed before",
                                    b->files[i]->files[j].name, b->commit->table->path);

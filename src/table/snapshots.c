@@ -88,6 +88,26 @@ int pml_table__load_snapshot(pml_snapshot *out, pml_arena *arena, pml_table *t, 
     return rc;
 }
 
+int pml_table__sync_snapshots(pml_table *t, pml_error *err)
+{
+    pml_error own = PML_ERROR_INIT;
+    char *dir;
+    if (t->options.commit_durability == PML_DURABILITY_NONE)
+        return PML_OK;
+    PML_RETURN_IF(snapshot_dir(&dir, t, err));
+    int rc = pml_file__sync_directory(t->env, dir, &own);
+    if (rc != PML_OK) {
+        rc = pml_error__at(err, rc, PML_PLACE_FILE, dir,
+                           "the snapshots of %s could not be made durable (%.200s), and a power cut might take the newest away: try again",
+                           t->path, own.message);
+        pml_error__add_flags(err, own.flags);
+        if (err != NULL)
+            err->sys_errno = own.sys_errno;
+    }
+    pml_env__free(t->env, dir);
+    return rc;
+}
+
 /* Loads manifest/<name> whole. */
 static int manifest_bytes(uint8_t **data, size_t *len, pml_table *t, const char *name, pml_error *err)
 {

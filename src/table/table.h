@@ -50,6 +50,10 @@ int pml_table__load_snapshot(pml_snapshot *out, pml_arena *arena, pml_table *t, 
 /* The same of any file that holds a snapshot's text: of another branch, a tag, a changelog. */
 int pml_table__load_snapshot_file(pml_snapshot *out, pml_arena *arena, pml_table *t, const char *path, pml_error *err);
 
+/* Makes the names of all snapshots durable that were there before the call. A snapshot that somebody sees may be that of a commit whose
+   last sync failed, or is yet to come: whoever tells others that it is committed, or lets go of something because of it, calls this after
+   reading it. Readers need not. Nothing with commit.durability=none. */
+int pml_table__sync_snapshots(pml_table *t, pml_error *err);
 /* After PML_E_SNAPSHOT_GONE with the missing file in err->file: becomes PML_E_CORRUPT when the snapshot
    is the latest one, which nothing expires. Returns the code. */
 int pml_table__gone_or_damaged(pml_table *t, int64_t snapshot_id, pml_error *err);

@@ -95,6 +95,7 @@ void model_check_offsets(rt_model *m, int64_t snapshot)
     size_t known = 0;
     if (snapshot < 1 || !model_expect(m, PML_OK, pml_rt_offsets_load(&offsets, m->table, snapshot, &err), &err, "offsets_load"))
         return;
+    m->unknown_snapshot = -1; /* what it tells is durable, with all before it */
     for (int i = 0; i < m->n_pbs && !m->failed; i++) {
         model_mark want = model_effective(m, snapshot, i);
         const char *text = rt_partition_text(i / m->n_buckets);

@@ -133,7 +133,7 @@ typedef struct rt_model {
     size_t n_entries, n_old_entries;
     bool unknown;            /* a commit of the entries has an unknown outcome */
     bool unknown_selected[MODEL_ENTRIES];
-    int64_t unknown_snapshot; /* the snapshot it made all the same, -1 */
+    int64_t unknown_snapshot; /* the snapshot it made all the same, and that a power cut may take away; -1 */
     int64_t write_rows, rejected; /* counters of the context */
     rt_ids lost_ids[MODEL_PBS], lost_offsets[MODEL_PBS]; /* to be replayed */
     model_plan plans[MODEL_PLANS];
