@@ -9,6 +9,7 @@
 #ifndef PML_FORMAT_AVRO_H
 #define PML_FORMAT_AVRO_H
 
+#include "columnar/data_type.h"
 #include "util/arena.h"
 #include "util/buf.h"
 #include "util/bytes.h"
@@ -24,7 +25,10 @@ typedef enum pml_avro_kind {
     PML_AVRO_BOOLEAN,
     PML_AVRO_BYTES, /* bytes and string: v.bytes, valid until the next block is loaded */
     PML_AVRO_RECORD,
-    PML_AVRO_ARRAY
+    PML_AVRO_ARRAY,
+    /* of data files (avro_columns.h) only */
+    PML_AVRO_COLUMN, /* a value of the atomic `type` */
+    PML_AVRO_MAP     /* child[0]: its entries, a RECORD of key and value; an Avro map, or an array of such records */
 } pml_avro_kind;
 
 /* What the reader wants: a tree of names. For ARRAY, child[0] is the item (its name is ignored). `nullable` fields accept a
@@ -35,6 +39,8 @@ typedef struct pml_avro_field {
     bool nullable;
     size_t n_children;
     const struct pml_avro_field *children;
+    const pml_type *type; /* COLUMN */
+    uint32_t slot;        /* data files: the number of the column; else the place among its siblings counts */
 } pml_avro_field;
 
 /* A decoded value; RECORD and ARRAY point to their parts, which live in the reader's per-record arena. */

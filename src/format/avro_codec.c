@@ -77,8 +77,9 @@ int pml_avro_codec__init(pml_avro_codec *c, pml_env *env, pml_bytes name, int le
     if (c->kind == 0)
         return pml_error__at(
             err, PML_E_UNSUPPORTED, PML_PLACE_FILE, file,
-            "%s needs the Avro codec %.*s; known are null, deflate, snappy and zstandard (option manifest.compression)",
-            file, (int)(name.len > 32 ? 32 : name.len), (const char *)name.ptr);
+            "needs avro-codec:%.*s: %s is packed with it; known are null, deflate, snappy and zstandard (options file.compression and "
+            "manifest.compression)",
+            (int)(name.len > 32 ? 32 : name.len), (const char *)name.ptr, file);
     if (c->kind == PML_AVRO_CODEC_ZSTANDARD) {
         c->context = writing ? (void *)ZSTD_createCCtx() : (void *)reading_context(env);
         if (c->context == NULL)

@@ -3,8 +3,8 @@
  * From the JSON schema of a file and the table of wanted fields to a flat program.
  *
  * The compiler walks the schema once, depth first, in the order in which the bytes lie in the file. It recurses over the
- * schema (never over data), at most PML_AVRO_DEPTH_MAX deep, which also ends recursive types. A reference to a named type
- * compiles that type again in place; PML_AVRO_OPS_MAX bounds what a malicious schema can multiply that way. With every type
+ * schema (never over data), at most so deep as the limits say, which also ends recursive types. A reference to a named type
+ * compiles that type again in place; the limit of ops bounds what a malicious schema can multiply that way. With every type
  * goes the least number of bytes a value takes: items and records of no bytes are refused, so that every count in a file is
  * bounded by the bytes behind it.
  */
@@ -13,7 +13,11 @@
 #include <assert.h>
 #include <jansson.h>
 
-enum { AVRO_STEPS_MAX = 65536 };
+#include "format/avro_leaf.h"
+#include "util/map.h"
+
+/* From this many wanted fields on they are found through a map, unless they come in the file's order. */
+enum { MAP_FROM = 64 };
 
 typedef struct avro_named {
     const char *space; /* namespace the type was declared in, "" for none; not NUL-terminated */
@@ -23,15 +27,28 @@ typedef struct avro_named {
     const json_t *type;
 } avro_named;
 
+typedef struct avro_limits {
+    size_t ops, names;
+    uint32_t steps; /* types compiled: records without fields multiply without emitting anything */
+    int depth;
+} avro_limits;
+
+static const avro_limits manifest_limits = {PML_AVRO_OPS_MAX, PML_AVRO_NAMES_MAX, 65536, PML_AVRO_DEPTH_MAX};
+static const avro_limits data_limits = {PML_AVRO_DATA_OPS_MAX, PML_AVRO_DATA_NAMES_MAX, PML_AVRO_DATA_OPS_MAX,
+                                        PML_AVRO_DATA_DEPTH_MAX};
+
 typedef struct avro_compiler {
     pml_env *env;
     const char *file;
     pml_error *err;
+    const avro_limits *limits;
+    bool *found; /* NULL: a manifest; else by slot, the columns that the file has */
+    bool own;    /* Paimon wrote the file, with just the wanted columns */
     pml_avro_op *ops;
     size_t n_ops, cap_ops;
     avro_named *names;
     size_t n_names;
-    uint32_t steps; /* types compiled: records without fields multiply without emitting anything */
+    uint32_t steps;
 } avro_compiler;
 
 /* What a type is compiled for. */
@@ -60,9 +77,9 @@ static int compiler_unsupported(avro_compiler *c, const char *what, const char *
 
 static int compiler_emit(avro_compiler *c, pml_avro_op op, size_t *at)
 {
-    if (c->n_ops == PML_AVRO_OPS_MAX)
+    if (c->n_ops == c->limits->ops)
         return pml_error__at(c->err, PML_E_LIMIT, PML_PLACE_FILE, c->file,
-                             "the Avro schema of %s is larger than %d steps", c->file, PML_AVRO_OPS_MAX);
+                             "the Avro schema of %s is larger than %zu steps", c->file, c->limits->ops);
     if (c->n_ops == c->cap_ops) {
         size_t cap = c->cap_ops == 0 ? 64 : c->cap_ops * 2;
         pml_avro_op *ops = c->ops == NULL ? pml_env__alloc(c->env, cap * sizeof *ops)
@@ -105,17 +122,21 @@ static const avro_primitive primitives[] = {
 
 static int compile_mismatch(avro_compiler *c, const avro_place *at, const char *type)
 {
-    return pml_error__at(c->err, PML_E_UNSUPPORTED, PML_PLACE_FILE, c->file,
+    return pml_error__at(c->err, c->own ? PML_E_CORRUPT : PML_E_UNSUPPORTED, PML_PLACE_FILE, c->file,
                          "field %s of %s has the Avro type %s, which is not the one expected", at->want->name, c->file,
                          type);
 }
 
-static int compile_primitive(avro_compiler *c, const avro_primitive *p, const avro_place *at, size_t *size_min)
+static int compile_primitive(avro_compiler *c, const avro_primitive *p, const json_t *declared, const avro_place *at,
+                             size_t *size_min)
 {
     *size_min = p->size_min;
     pml_avro_op op = place_op(at, p->skip);
     op.n = p->fixed;
-    if (at->want != NULL) {
+    if (at->want != NULL && at->want->kind == PML_AVRO_COLUMN) {
+        if (!pml_avro__column_op(&op, at->want->type, p->name, declared))
+            return compile_mismatch(c, at, p->name);
+    } else if (at->want != NULL) {
         if ((int)at->want->kind != p->kind)
             return compile_mismatch(c, at, p->name);
         op.code = (uint8_t)p->read;
@@ -168,11 +189,11 @@ static int names_declare(avro_compiler *c, const json_t *type, avro_place *at)
     at->space_len = key.space_len;
     if (old != NULL)
         return PML_OK;
-    if (c->n_names == PML_AVRO_NAMES_MAX)
+    if (c->n_names == c->limits->names)
         return pml_error__at(c->err, PML_E_LIMIT, PML_PLACE_FILE, c->file,
-                             "the Avro schema of %s names more than %d types", c->file, PML_AVRO_NAMES_MAX);
+                             "the Avro schema of %s names more than %zu types", c->file, c->limits->names);
     if (c->names == NULL) {
-        c->names = pml_env__alloc(c->env, PML_AVRO_NAMES_MAX * sizeof *c->names);
+        c->names = pml_env__alloc(c->env, c->limits->names * sizeof *c->names);
         if (c->names == NULL)
             return pml_error__no_memory(c->err);
     }
@@ -180,17 +201,18 @@ static int names_declare(avro_compiler *c, const json_t *type, avro_place *at)
     return PML_OK;
 }
 
-static int compile_reference(avro_compiler *c, const char *name, avro_place at, size_t *size_min)
+/* declared: the object that says `name`, NULL when there is none around it. */
+static int compile_reference(avro_compiler *c, const char *name, const json_t *declared, avro_place at, size_t *size_min)
 {
     if (strcmp(name, "null") == 0) {
         *size_min = 0;
-        if (at.want != NULL && !at.want->nullable)
+        if (at.want != NULL && (!at.want->nullable || c->found != NULL))
             return compile_mismatch(c, &at, "null");
         return PML_OK;
     }
     for (size_t i = 0; i < sizeof primitives / sizeof primitives[0]; i++)
         if (strcmp(name, primitives[i].name) == 0)
-            return compile_primitive(c, &primitives[i], &at, size_min);
+            return compile_primitive(c, &primitives[i], declared, &at, size_min);
     avro_named key = {0};
     name_split(&key, name, at.space, at.space_len);
     const avro_named *found = names_find(c, &key);
@@ -204,47 +226,84 @@ static int compile_reference(avro_compiler *c, const char *name, avro_place at, 
 
 /* ---- constructed types ---- */
 
-static const pml_avro_field *wanted_find(const pml_avro_field *fields, size_t n, const char *name, uint32_t *slot)
+/* The fields that a record is asked for. */
+typedef struct avro_wanted {
+    const pml_avro_field *fields;
+    size_t n, next; /* next: behind the last one found, where the next one is looked for first */
+    bool seen[MAP_FROM];
+    pml_map by_name; /* empty unless there are many */
+} avro_wanted;
+
+static int wanted_init(avro_wanted *w, const avro_compiler *c, const pml_avro_field *fields, size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (strcmp(fields[i].name, name) == 0) {
-            *slot = (uint32_t)i;
-            return &fields[i];
-        }
+    *w = (avro_wanted){.fields = fields, .n = n};
+    assert(n <= MAP_FROM || c->found != NULL);
+    pml_map__init(&w->by_name, c->env);
+    for (size_t i = 0; n > MAP_FROM && i < n; i++)
+        if (pml_map__put(&w->by_name, fields[i].name, strlen(fields[i].name), (void *)(uintptr_t)&fields[i], NULL) != PML_OK)
+            return pml_error__no_memory(c->err);
+    return PML_OK;
+}
+
+static const pml_avro_field *wanted_find(avro_wanted *w, const char *name)
+{
+    const pml_avro_field *found = NULL;
+    if (w->next < w->n && strcmp(w->fields[w->next].name, name) == 0)
+        found = &w->fields[w->next];
+    else if (w->n > MAP_FROM)
+        found = pml_map__get(&w->by_name, name, strlen(name));
+    for (size_t i = 0; found == NULL && w->n <= MAP_FROM && i < w->n; i++)
+        if (strcmp(w->fields[i].name, name) == 0)
+            found = &w->fields[i];
+    if (found != NULL)
+        w->next = (size_t)(found - w->fields) + 1;
+    return found;
+}
+
+/* Where it is noted that the file has the field. */
+static bool *wanted_seen(const avro_compiler *c, avro_wanted *w, const pml_avro_field *field)
+{
+    return c->found != NULL ? &c->found[field->slot] : &w->seen[field - w->fields];
+}
+
+static int compile_field(avro_compiler *c, const json_t *field, avro_place at, avro_wanted *w, size_t *size_min)
+{
+    const char *name = json_string_value(json_object_get(field, "name"));
+    if (name == NULL)
+        return compiler_corrupt(c, "a field has no name", NULL);
+    at.want = wanted_find(w, name);
+    at.slot = 0;
+    if (at.want != NULL) {
+        bool *seen = wanted_seen(c, w, at.want);
+        if (*seen)
+            return compiler_corrupt(c, "a record has two fields", name);
+        *seen = true;
+        at.slot = c->found != NULL ? at.want->slot : (uint32_t)(at.want - w->fields);
     }
-    return NULL;
+    return compile_type(c, json_object_get(field, "type"), at, size_min);
 }
 
 static int compile_fields(avro_compiler *c, const json_t *record, avro_place at, const pml_avro_field *want,
                           size_t n_want, size_t *size_min)
 {
     const json_t *fields = json_object_get(record, "fields");
-    bool seen[64] = {false};
+    avro_wanted w;
+    int rc;
     *size_min = 0;
-    assert(n_want <= sizeof seen);
     if (!json_is_array(fields))
         return compiler_corrupt(c, "a record has no fields", NULL);
+    PML_TRY(wanted_init(&w, c, want, n_want));
     for (size_t i = 0; i < json_array_size(fields); i++) {
-        const json_t *field = json_array_get(fields, i);
-        const char *name = json_string_value(json_object_get(field, "name"));
-        if (name == NULL)
-            return compiler_corrupt(c, "a field has no name", NULL);
-        avro_place inner = at;
-        inner.slot = 0;
-        inner.want = wanted_find(want, n_want, name, &inner.slot);
-        if (inner.want != NULL) {
-            if (seen[inner.slot])
-                return compiler_corrupt(c, "a record has two fields", name);
-            seen[inner.slot] = true;
-        }
         size_t size;
-        PML_RETURN_IF(compile_type(c, json_object_get(field, "type"), inner, &size));
-        *size_min += size; /* at most PML_AVRO_OPS_MAX fixed types of PML_AVRO_FIXED_MAX bytes: far below SIZE_MAX */
+        PML_TRY(compile_field(c, json_array_get(fields, i), at, &w, &size));
+        *size_min += size; /* as many fixed types of PML_AVRO_FIXED_MAX bytes as the limit has ops: far below SIZE_MAX */
     }
     for (size_t i = 0; i < n_want; i++)
-        if (!seen[i] && !want[i].nullable)
-            return compiler_corrupt(c, "it lacks the field", want[i].name);
-    return PML_OK;
+        if (!*wanted_seen(c, &w, &want[i]) && (!want[i].nullable || c->own))
+            PML_TRY(compiler_corrupt(c, "it lacks the field", want[i].name));
+out:
+    pml_map__clear(&w.by_name, NULL);
+    return rc;
 }
 
 static int compile_record(avro_compiler *c, const json_t *type, avro_place at, size_t *size_min)
@@ -262,19 +321,50 @@ static int compile_record(avro_compiler *c, const json_t *type, avro_place at, s
     return compiler_emit(c, place_op(&at, PML_AVRO_OP_RECORD_END), NULL);
 }
 
+/* What the items of an array or map are wanted for; false: the column is of another kind. Of a map's entries: the value. */
+static bool items_wanted(const pml_avro_field **want, const avro_place *at, bool map)
+{
+    const pml_avro_field *outer = at->want;
+    *want = NULL;
+    if (outer == NULL)
+        return true;
+    if (outer->n_children != 1 || (outer->kind != PML_AVRO_MAP && (map || outer->kind != PML_AVRO_ARRAY)))
+        return false;
+    *want = outer->children;
+    if (!map)
+        return true;
+    const pml_avro_field *key = &outer->children->children[0];
+    *want = key + 1;
+    return key->type != NULL && (key->type->kind == PML_TYPE_CHAR || key->type->kind == PML_TYPE_VARCHAR);
+}
+
+/* The part of a wanted map's entries that lies before the value. */
+static int compile_entry(avro_compiler *c, const pml_avro_field *map)
+{
+    const pml_avro_field *entries = map->children, *key = entries->children;
+    c->found[entries->slot] = c->found[key[0].slot] = c->found[key[1].slot] = true;
+    PML_RETURN_IF(compiler_emit(c, (pml_avro_op){.code = PML_AVRO_OP_RECORD, .slot = entries->slot, .name = map->name}, NULL));
+    return compiler_emit(c, (pml_avro_op){.code = PML_AVRO_OP_BYTES, .slot = key->slot, .name = map->name}, NULL);
+}
+
 static int compile_items(avro_compiler *c, const json_t *type, bool map, avro_place at, size_t *size_min)
 {
     size_t begin = 0, item_min = 0;
-    if (at.want != NULL && (map || at.want->kind != PML_AVRO_ARRAY || at.want->n_children != 1))
-        return compile_mismatch(c, &at, map ? "map" : "array");
     bool skip = at.want == NULL;
-    PML_RETURN_IF(compiler_emit(c, place_op(&at, skip ? PML_AVRO_OP_SKIP_ITEMS : PML_AVRO_OP_ARRAY), &begin));
-    if (map)
-        PML_RETURN_IF(compiler_emit(c, place_op(&at, PML_AVRO_OP_SKIP_BYTES), NULL));
     avro_place inner = at;
+    if (!items_wanted(&inner.want, &at, map))
+        return compile_mismatch(c, &at, map ? "map" : "array");
+    PML_RETURN_IF(compiler_emit(c, place_op(&at, skip ? PML_AVRO_OP_SKIP_ITEMS : PML_AVRO_OP_ARRAY), &begin));
+    if (map && skip)
+        PML_RETURN_IF(compiler_emit(c, place_op(&at, PML_AVRO_OP_SKIP_BYTES), NULL));
+    else if (map)
+        PML_RETURN_IF(compile_entry(c, at.want));
     inner.depth++;
     inner.slot = 0; /* the base moves from item to item */
-    inner.want = skip ? NULL : &at.want->children[0];
+    if (c->found != NULL && !skip) {
+        inner.slot = inner.want->slot;
+        c->found[inner.slot] = true;
+    }
     PML_RETURN_IF(compile_type(c, json_object_get(type, map ? "values" : "items"), inner, &item_min));
     item_min += map ? 1 : 0;
     if (item_min == 0)
@@ -298,6 +388,8 @@ static int compile_fixed(avro_compiler *c, const json_t *type, avro_place at, si
     if (at.want != NULL)
         return compile_mismatch(c, &at, "fixed");
     *size_min = (size_t)n;
+    if (n == 0)
+        return PML_OK; /* else a record of one byte could have as many steps as the schema */
     pml_avro_op op = place_op(&at, PML_AVRO_OP_SKIP_FIXED);
     op.n = (uint32_t)n;
     return compiler_emit(c, op, NULL);
@@ -348,14 +440,14 @@ static int compile_union(avro_compiler *c, const json_t *type, avro_place at, si
 static int compile_type(avro_compiler *c, const json_t *type, avro_place at, size_t *size_min)
 {
     *size_min = 0;
-    if (++c->steps > AVRO_STEPS_MAX)
+    if (++c->steps > c->limits->steps)
         return pml_error__at(c->err, PML_E_LIMIT, PML_PLACE_FILE, c->file,
                              "the Avro schema of %s repeats its types too often", c->file);
-    if (at.depth > PML_AVRO_DEPTH_MAX)
+    if (at.depth > c->limits->depth)
         return pml_error__at(c->err, PML_E_LIMIT, PML_PLACE_FILE, c->file,
-                             "the Avro schema of %s is nested deeper than %d", c->file, PML_AVRO_DEPTH_MAX);
+                             "the Avro schema of %s is nested deeper than %d", c->file, c->limits->depth);
     if (json_is_string(type))
-        return compile_reference(c, json_string_value(type), at, size_min);
+        return compile_reference(c, json_string_value(type), NULL, at, size_min);
     if (json_is_array(type))
         return compile_union(c, type, at, size_min);
     const json_t *inner = json_object_get(type, "type"); /* NULL unless type is an object */
@@ -373,42 +465,79 @@ static int compile_type(avro_compiler *c, const json_t *type, avro_place at, siz
         return compile_fixed(c, type, at, size_min);
     if (strcmp(name, "enum") == 0)
         return compile_enum(c, type, at, size_min);
-    return compile_reference(c, name, at, size_min); /* {"type":"long","logicalType":...} */
+    return compile_reference(c, name, type, at, size_min); /* {"type":"long","logicalType":...} */
+}
+
+static bool is_paimons(const avro_named *top)
+{
+    static const char name[] = "record", space[] = "org.apache.paimon.avro.generated";
+    const avro_named paimons = {.space = space, .space_len = sizeof space - 1, .name = name, .name_len = sizeof name - 1};
+    return names_equal(top, &paimons);
+}
+
+/* Java writes the rows of a data file as the second branch of a union when the row type is nullable. */
+static int compile_top_union(avro_compiler *c, const json_t **schema)
+{
+    const json_t *first = json_array_get(*schema, 0), *second = json_array_get(*schema, 1);
+    bool null_first = is_null_type(first);
+    if (json_array_size(*schema) != 2 || null_first == is_null_type(second))
+        return compiler_corrupt(c, "the top type is not a record", NULL);
+    *schema = null_first ? second : first;
+    pml_avro_op op = {.code = PML_AVRO_OP_UNION, .null_branch = null_first ? 0 : 1, .n = 2, .name = "(the row)"};
+    return compiler_emit(c, op, NULL);
 }
 
 static int compile_top(avro_compiler *c, const json_t *schema, const pml_avro_field *fields, size_t n, size_t *size_min)
 {
-    const char *name = json_string_value(json_object_get(schema, "type"));
     avro_place top = {.space = "", .depth = 1};
+    if (c->found != NULL && json_is_array(schema))
+        PML_RETURN_IF(compile_top_union(c, &schema));
+    const char *name = json_string_value(json_object_get(schema, "type"));
     if (name == NULL || strcmp(name, "record") != 0)
         return compiler_corrupt(c, "the top type is not a record", NULL);
     PML_RETURN_IF(names_declare(c, schema, &top));
+    c->own = c->own && is_paimons(&c->names[0]);
+    bool is_union = c->n_ops > 0;
     PML_RETURN_IF(compile_fields(c, schema, top, fields, n, size_min));
+    *size_min += is_union ? 1 : 0;
     if (*size_min == 0)
         return compiler_unsupported(c, "records that take no bytes", NULL);
     return compiler_emit(c, (pml_avro_op){.code = PML_AVRO_OP_END}, NULL);
 }
 
-int pml_avro_program__compile(pml_avro_program *out, pml_arena *arena, pml_bytes schema_json, const char *file,
-                              const pml_avro_field *fields, size_t n_fields, pml_error *err)
+static int compile_json(avro_compiler *c, pml_avro_program *out, pml_arena *arena, pml_bytes schema_json,
+                        const pml_avro_field *fields, size_t n_fields)
 {
     int rc;
-    avro_compiler c = {.env = arena->env, .file = file, .err = err};
     json_error_t where;
     *out = (pml_avro_program){0};
     json_t *schema = json_loadb((const char *)schema_json.ptr, schema_json.len, JSON_REJECT_DUPLICATES, &where);
     if (schema == NULL) {
-        rc = json_error_code(&where) == json_error_out_of_memory ? pml_error__no_memory(err)
-                                                                 : compiler_corrupt(&c, where.text, NULL);
+        rc = json_error_code(&where) == json_error_out_of_memory ? pml_error__no_memory(c->err)
+                                                                 : compiler_corrupt(c, where.text, NULL);
         goto out;
     }
-    PML_TRY(compile_top(&c, schema, fields, n_fields, &out->record_size_min));
-    out->ops = pml_arena__copy(arena, c.ops, c.n_ops * sizeof *c.ops);
-    out->n = c.n_ops;
-    rc = out->ops == NULL ? pml_error__no_memory(err) : PML_OK;
+    PML_TRY(compile_top(c, schema, fields, n_fields, &out->record_size_min));
+    out->ops = pml_arena__copy(arena, c->ops, c->n_ops * sizeof *c->ops);
+    out->n = c->n_ops;
+    rc = out->ops == NULL ? pml_error__no_memory(c->err) : PML_OK;
 out:
-    pml_env__free(c.env, c.ops);
-    pml_env__free(c.env, c.names);
+    pml_env__free(c->env, c->ops);
+    pml_env__free(c->env, c->names);
     json_decref(schema);
     return rc;
+}
+
+int pml_avro_program__compile(pml_avro_program *out, pml_arena *arena, pml_bytes schema_json, const char *file,
+                              const pml_avro_field *fields, size_t n_fields, pml_error *err)
+{
+    avro_compiler c = {.env = arena->env, .file = file, .err = err, .limits = &manifest_limits};
+    return compile_json(&c, out, arena, schema_json, fields, n_fields);
+}
+
+int pml_avro_program__compile_columns(pml_avro_program *out, pml_arena *arena, pml_bytes schema_json, const char *file,
+                                      const pml_avro_field *fields, size_t n_fields, bool *found, bool own, pml_error *err)
+{
+    avro_compiler c = {.env = arena->env, .file = file, .err = err, .limits = &data_limits, .found = found, .own = own};
+    return compile_json(&c, out, arena, schema_json, fields, n_fields);
 }

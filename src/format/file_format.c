@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "format/avro_data.h"
 #include "format/bridge_load.h"
 #include "format/parquet.h"
 #include "storage/file_io.h"
@@ -17,15 +18,22 @@ struct pml_format_writer {
     char *path;
 };
 
+bool pml_format__reads(const char *format)
+{
+    return strcmp(format, "parquet") == 0 || strcmp(format, "avro") == 0;
+}
+
 static int unknown_format(const char *format, const char *path, pml_error *err)
 {
     return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_DATA_FILE, path,
-                         "needs format:%s: this version reads and writes Parquet data files only (%s)", format, path);
+                         "needs format:%s: this version reads Parquet and Avro data files and writes Parquet (%s)", format, path);
 }
 
 int pml_format__open(struct ArrowArrayStream *out, pml_env *env, const char *format, const char *path,
                      const pml_format_read *request, pml_error *err)
 {
+    if (strcmp(format, "avro") == 0)
+        return pml_avro_data__open(out, env, path, request, err);
     if (strcmp(format, "parquet") != 0)
         return unknown_format(format, path, err);
     return pml_parquet__open(out, env, path, request, err);

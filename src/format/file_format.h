@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Data files by format: one way in, one way out, batches in the canonical Arrow form of the wanted fields. Which code serves a
- * format is decided here by its name; today that is Parquet through the bridge. PML_E_UNSUPPORTED "needs format:<f>" for others.
+ * format is decided here by its name; today that is Parquet through the bridge, and Avro to read. PML_E_UNSUPPORTED "needs format:<f>"
+ * for others.
  */
 #ifndef PML_FORMAT_FILE_FORMAT_H
 #define PML_FORMAT_FILE_FORMAT_H
@@ -30,6 +31,8 @@ typedef struct pml_format_read {
     int64_t expect_rows, expect_bytes;
 } pml_format_read;
 
+/* Whether files of the format can be read at all. */
+bool pml_format__reads(const char *format);
 /* Opens `path` and streams its rows. n_fields may be 0: batches then only carry lengths. The stream owns the file. */
 int pml_format__open(struct ArrowArrayStream *out, pml_env *env, const char *format, const char *path,
                      const pml_format_read *request, pml_error *err);

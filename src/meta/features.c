@@ -108,6 +108,17 @@ static int refuse_types(const pml_option_source *s)
     return PML_OK;
 }
 
+/* Of some formats files are read but not written. */
+static int refuse_write_format(const pml_option_source *s)
+{
+    const char *format = pml_option_source__get(s, "file.format");
+    if (format == NULL || strcasecmp(format, "parquet") == 0)
+        return PML_OK;
+    const pml_option_rule *rule = pml_option_rule__find("file.format");
+    const pml_option_rule written = {.needs = rule->needs, .treatment = PML_OPTION_REFUSED_WRITE, .reason = "the data files are not Parquet"};
+    return refuse_option(s, &written, "file.format", format);
+}
+
 /*
  * The directory of a partition is made from its value and never parsed back, so reading is right for any type. For writing the
  * text must be Java's: that of floating-point numbers follows rules of Java's own, that of a binary is the identity of a Java
@@ -143,7 +154,10 @@ int pml_table_options__check_supported(const pml_table_schema *s, const pml_opti
     PML_RETURN_IF(refuse_bucket(&src));
     PML_RETURN_IF(pml_option_source__refuse(&src));
     PML_RETURN_IF(refuse_types(&src));
-    return for_write ? refuse_partition_types(&src) : PML_OK;
+    if (!for_write)
+        return PML_OK;
+    PML_RETURN_IF(refuse_write_format(&src));
+    return refuse_partition_types(&src);
 }
 
 /* ---- what one open or command cannot change ---- */

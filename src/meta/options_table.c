@@ -51,7 +51,7 @@ const pml_option_rule pml_option_rules[] = {
     IGNORED("chain-table.*", STRING, NULL, "has no effect without chain-table.enabled"),
     REFUSED("query-auth.enabled", BOOL, "false", "false", "query-auth", "a catalog must filter rows and columns"),
     /* data files */
-    REFUSED("file.format", STRING, "parquet", "parquet", "format:%s", "the data files are not Parquet"),
+    REFUSED("file.format", STRING, "parquet", "parquet|avro", "format:%s", "the data files are neither Parquet nor Avro"),
     IGNORED("file.format.per.level", STRING, NULL, ONLY_KEYS),
     WRITING("file.compression", ENUM, "zstd", "none|uncompressed|snappy|gzip|lz4|lz4_raw|zstd|brotli"),
     IGNORED("file.compression.per.level", STRING, NULL, ONLY_KEYS),
@@ -75,7 +75,7 @@ const pml_option_rule pml_option_rules[] = {
     WRITING("parquet.enable.delta", BOOL, "true", NULL), /* ours; Java does not look at it */
     IGNORED("parquet.*", STRING, NULL, "shapes what Java writes; every reader takes either"),
     IGNORED("orc.*", STRING, NULL, "no ORC files"),
-    IGNORED("avro.*", STRING, NULL, "no Avro data files"),
+    IGNORED("avro.*", STRING, NULL, "shapes what Java writes; every reader takes either"),
     IGNORED("csv.*", STRING, NULL, "no CSV data files"),
     IGNORED("json.*", STRING, NULL, "no JSON data files"),
     HONOURED("read.batch-size", INT, "1024", NULL),

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "format/read_common.h"
+
+int pml_format__copy_fields(const pml_field **out, pml_arena *arena, const pml_format_read *request)
+{
+    pml_field *fields = pml_arena__array(arena, request->n_fields, sizeof *fields);
+    *out = fields;
+    for (size_t i = 0; fields != NULL && i < request->n_fields; i++) {
+        fields[i] = request->fields[i];
+        fields[i].name = pml_arena__strdup(arena, request->fields[i].name);
+        if (fields[i].name == NULL || pml_type__copy(&fields[i].type, arena, &request->fields[i].type) != PML_OK)
+            return PML_E_NOMEM;
+    }
+    return fields == NULL ? PML_E_NOMEM : PML_OK;
+}
+
+int pml_format__check_identity(const char *path, const pml_format_read *request, int64_t bytes, int64_t rows, pml_error *err)
+{
+    if (request->expect_bytes > 0 && bytes != request->expect_bytes)
+        return pml_error__at(err, PML_E_CORRUPT, PML_PLACE_DATA_FILE, path,
+                             "%s has %lld bytes, its manifest says %lld: it is not the file that was written", path, (long long)bytes,
+                             (long long)request->expect_bytes);
+    if (request->expect_rows > 0 && rows >= 0 && rows != request->expect_rows)
+        return pml_error__at(err, PML_E_CORRUPT, PML_PLACE_DATA_FILE, path,
+                             "%s has %lld rows, its manifest says %lld: it is not the file that was written", path, (long long)rows,
+                             (long long)request->expect_rows);
+    return PML_OK;
+}
+
+int pml_format__check_values(const char *path, const struct ArrowArray *batch, const pml_field *fields, size_t n, pml_error *err)
+{
+    pml_error why = PML_ERROR_INIT;
+    if (pml_batch__check(batch, fields, n, PML_CHECK_FULL, &why) == PML_OK)
+        return PML_OK;
+    return pml_error__at(err, PML_E_CORRUPT, PML_PLACE_DATA_FILE, path,
+                         "%s is damaged, or its writer broke the rules: %s (counted from the start of a batch; read.validate = basic "
+                         "takes the values as they are)",
+                         path, why.message);
+}

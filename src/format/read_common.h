@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the readers of data files of all formats do alike. */
+#ifndef PML_FORMAT_READ_COMMON_H
+#define PML_FORMAT_READ_COMMON_H
+
+#include "format/file_format.h"
+
+/* The wanted fields, copied into an arena with names and types. */
+int pml_format__copy_fields(const pml_field **out, pml_arena *arena, const pml_format_read *request);
+/* Another file under this name, or a shortened one: its rows would be somebody else's. rows < 0: not known yet. */
+int pml_format__check_identity(const char *path, const pml_format_read *request, int64_t bytes, int64_t rows, pml_error *err);
+/* Values that their columns cannot have: PML_E_CORRUPT naming the file. */
+int pml_format__check_values(const char *path, const struct ArrowArray *batch, const pml_field *fields, size_t n, pml_error *err);
+
+#endif
