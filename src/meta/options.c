@@ -60,6 +60,7 @@ static const binding bindings[] = {
     {"source.split.open-file-cost", BIND_INT64, AT(split_open_cost), 1},
     {"branch", BIND_STRING, AT(branch), 0},
     {"deletion-vectors.enabled", BIND_BOOL, AT(deletion_vectors), 0},
+    {"file-index.read.enabled", BIND_BOOL, AT(file_index_read), 0},
     {"index-file-in-data-file-dir", BIND_BOOL, AT(index_in_data_dir), 0},
     {"scan.snapshot-id", BIND_INT64, AT(scan_snapshot_id), 1},
     {"scan.timestamp-millis", BIND_INT64, AT(scan_timestamp_ms), INT64_MIN},

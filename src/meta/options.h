@@ -35,7 +35,7 @@ typedef struct pml_table_options {
     bool commit_force_create, ignore_empty_commit, dynamic_partition_overwrite;
     int64_t split_target_size, split_open_cost;
     const char *branch; /* "main" */
-    bool deletion_vectors, index_in_data_dir;
+    bool deletion_vectors, index_in_data_dir, file_index_read;
     /* scan selection: at most one of the values counts, the one that scan_by names */
     enum { PML_SCAN_LATEST = 0, PML_SCAN_ID, PML_SCAN_TAG, PML_SCAN_TIME, PML_SCAN_WATERMARK } scan_by;
     int64_t scan_snapshot_id, scan_timestamp_ms, scan_watermark;

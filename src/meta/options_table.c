@@ -81,6 +81,7 @@ const pml_option_rule pml_option_rules[] = {
     HONOURED("read.batch-size", INT, "1024", NULL),
     HONOURED("read.validate", ENUM, "full", "full|basic"), /* ours */
     IGNORED("write.batch-*", STRING, NULL, TUNING),
+    HONOURED("file-index.read.enabled", BOOL, "true", NULL),
     IGNORED("file-index.*", STRING, NULL, NO_INDEX),
     IGNORED("variant.*", STRING, NULL, "only VARIANT columns, which are refused"),
     IGNORED("blob*", STRING, NULL, "only BLOB columns, which are refused"),

@@ -6,6 +6,7 @@
 #include "format/file_format.h"
 #include "meta/partition.h"
 #include "table/assemble.h"
+#include "table/file_rows.h"
 
 typedef struct file_reader {
     pml_env *env;
@@ -15,7 +16,7 @@ typedef struct file_reader {
     struct ArrowArrayStream stored; /* release NULL: not open */
     pml_assembly assembly;
     pml_value partition[PML_PARTITION_KEYS_MAX];
-    pml_row_set rows; /* that were not deleted; no words: all */
+    pml_file_rows chosen;
     pml_arena arena;
 } file_reader;
 
@@ -25,7 +26,7 @@ static void reader_drop(void *owner)
     pml_env *env = r->env;
     if (r->stored.release != NULL)
         r->stored.release(&r->stored);
-    pml_row_set__clear(&r->rows);
+    pml_row_set__clear(&r->chosen.rows);
     pml_arena__clear(&r->arena);
     pml_plan_free(r->plan);
     pml_env__free(env, r);
@@ -60,6 +61,8 @@ static int reader_next(void *owner, struct ArrowArray *out, pml_error *err)
 {
     file_reader *r = owner;
     struct ArrowArray batch = {0};
+    if (r->stored.release == NULL) /* no row of the file is wanted */
+        return PML_OK;
     int code = r->stored.get_next(&r->stored, &batch);
     if (code != 0)
         return pml_source__error(&r->stored, code, err);
@@ -80,25 +83,21 @@ static int gone(const file_reader *r, int rc, const char *path, pml_error *err)
     return rc;
 }
 
-static int load_deletions(file_reader *r, const pml_deletion *d, int64_t n_rows, pml_error *err)
-{
-    if (d == NULL)
-        return PML_OK;
-    PML_RETURN_IF(gone(r, pml_deletion_vector__read(&r->rows, r->env, d->path, &d->at, n_rows, err), d->path, err));
-    pml_row_set__invert(&r->rows);
-    return PML_OK;
-}
-
 static int open_stored(file_reader *r, const pml_file_source *q, pml_error *err)
 {
     char format[16];
     const pml_data_file *file = &q->split->files[q->file];
-    PML_RETURN_IF(load_deletions(r, q->split->deletions[q->file], file->row_count, err));
+    const char *missing;
+    int rc = pml_file_rows__find(&r->chosen, &missing, &r->arena, q, q->predicate, err);
+    if (rc != PML_OK)
+        return gone(r, rc, missing, err);
+    if (r->chosen.none)
+        return PML_OK;
     const pml_format_read request = {.fields = r->assembly.stored_fields,
                                      .n_fields = r->assembly.n_stored,
                                      .predicate = q->predicate,
                                      .batch_rows = q->batch_rows,
-                                     .rows = r->rows.words == NULL ? NULL : &r->rows,
+                                     .rows = r->chosen.rows.words == NULL ? NULL : &r->chosen.rows,
                                      .checksums = q->validate_full,
                                      .check_values = q->validate_full,
                                      .part = q->part,

@@ -94,6 +94,7 @@ static int open_next(split_reader *r, pml_error *err)
         return r->plan->memory->open(&r->source, r->plan->pins, (size_t)r->split->memory_part, &request, err);
     }
     const pml_file_source request = {.plan = r->plan,
+                                     .indexes = r->plan->table->options.file_index_read,
                                      .split = r->split,
                                      .file = i,
                                      .fields = r->read_fields,
