@@ -6,6 +6,7 @@ set(pml_fuzz_mutants_parquet 100)
 set(pml_fuzz_mutants_table 1)
 set(pml_fuzz_mutants_live_split 100)
 set(pml_fuzz_mutants_exchange 30)
+set(pml_fuzz_mutants_file_index 100)
 
 # The support files without cmocka: a broken assertion must end the process.
 add_library(pml_fuzz_support STATIC fuzz/fuzz.c fuzz/fuzz_fs.c fuzz/fuzz_edit.c fuzz/mutate.c support/test_env.c support/random_batch.c)
@@ -49,3 +50,6 @@ endforeach()
 pml_tool_test(fuzz_where where_lex where_parse where_table filter app args arrow_text)
 pml_tool_test(fuzz_type schema_text app args arrow_text)
 add_dependencies(fuzz_table pml_fuzz_tables)
+# The same tables for a test that asks their indexes.
+target_compile_definitions(test_table_file_index PRIVATE PML_FUZZ_TABLES="${CMAKE_BINARY_DIR}/fuzz-tables")
+add_dependencies(test_table_file_index pml_fuzz_tables)
