@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "format/bridge_load.h"
+#include "format/file_checks.h"
 #include "format/parquet_prune.h"
 #include "storage/stream.h"
 
@@ -23,18 +24,6 @@ typedef struct parquet_reader {
     const pml_field *fields; /* copies in the arena */
     size_t n_fields;
 } parquet_reader;
-
-static int input_read_at(void *ctx, int64_t offset, void *buf, int64_t n, pml_error *err)
-{
-    if (n < 0)
-        return pml_error__set(err, PML_E_INTERNAL, "a read of %lld bytes was asked for", (long long)n);
-    return pml_input__read_at(ctx, offset, buf, (size_t)n, err);
-}
-
-static void input_close(void *ctx)
-{
-    pml_input__close(ctx);
-}
 
 static void reader_drop(void *owner)
 {
@@ -76,18 +65,6 @@ static int make_up(parquet_reader *r, struct ArrowArray *out, pml_error *err)
     return rc;
 }
 
-/* On failure the stream releases the batch. */
-static int check_batch(const parquet_reader *r, const struct ArrowArray *batch, pml_error *err)
-{
-    pml_error why = PML_ERROR_INIT;
-    if (pml_batch__check(batch, r->fields, r->n_fields, PML_CHECK_FULL, &why) == PML_OK)
-        return PML_OK;
-    return pml_error__at(err, PML_E_CORRUPT, PML_PLACE_DATA_FILE, r->path,
-                         "%s is damaged, or its writer broke the rules: %s (counted from the start of a batch; read.validate = basic "
-                         "takes the values as they are)",
-                         r->path, why.message);
-}
-
 /* What the file holds as the types of the table. That they do not fit is no mistake of the caller. */
 static int cast_batch(parquet_reader *r, struct ArrowArray *out, struct ArrowArray *batch, pml_error *err)
 {
@@ -117,7 +94,7 @@ static int reader_next(void *owner, struct ArrowArray *out, pml_error *err)
     } else {
         PML_RETURN_IF(cast_batch(r, out, &batch, err));
     }
-    return r->check_values ? check_batch(r, out, err) : PML_OK;
+    return r->check_values ? pml_file__check_batch(out, r->path, r->fields, r->n_fields, err) : PML_OK;
 }
 
 /* ---- opening ---- */
@@ -203,35 +180,6 @@ out:
     return rc;
 }
 
-static int copy_fields(parquet_reader *r, const pml_format_read *q)
-{
-    pml_field *fields = pml_arena__array(&r->arena, q->n_fields, sizeof *fields);
-    r->fields = fields;
-    r->n_fields = q->n_fields;
-    for (size_t i = 0; fields != NULL && i < q->n_fields; i++) {
-        fields[i] = q->fields[i];
-        fields[i].name = pml_arena__strdup(&r->arena, q->fields[i].name);
-        if (fields[i].name == NULL || pml_type__copy(&fields[i].type, &r->arena, &q->fields[i].type) != PML_OK)
-            return PML_E_NOMEM;
-    }
-    return fields == NULL ? PML_E_NOMEM : PML_OK;
-}
-
-/* Another file under this name, or a shortened one: its rows would be somebody else's. */
-static int check_identity(const parquet_reader *r, const pml_input *in, const char *path, const pml_format_read *q, pml_error *err)
-{
-    int64_t bytes = pml_input__size(in), rows = r->file == NULL ? q->expect_rows : r->bridge->parquet_rows(r->file);
-    if (q->expect_bytes > 0 && bytes != q->expect_bytes)
-        return pml_error__at(err, PML_E_CORRUPT, PML_PLACE_DATA_FILE, path,
-                             "%s has %lld bytes, its manifest says %lld: it is not the file that was written", path, (long long)bytes,
-                             (long long)q->expect_bytes);
-    if (q->expect_rows > 0 && rows != q->expect_rows)
-        return pml_error__at(err, PML_E_CORRUPT, PML_PLACE_DATA_FILE, path,
-                             "%s has %lld rows, its manifest says %lld: it is not the file that was written", path, (long long)rows,
-                             (long long)q->expect_rows);
-    return PML_OK;
-}
-
 int pml_parquet__open(struct ArrowArrayStream *out, pml_env *env, const char *path, const pml_format_read *q,
                       pml_error *err)
 {
@@ -247,24 +195,26 @@ int pml_parquet__open(struct ArrowArrayStream *out, pml_env *env, const char *pa
     r->batch_rows = q->batch_rows > 0 ? q->batch_rows : PML_PARQUET_BATCH_ROWS;
     pml_arena__init(&r->arena, env);
     r->path = pml_arena__strdup(&r->arena, path);
-    if (r->path == NULL || copy_fields(r, q) != PML_OK) {
+    r->fields = pml_file__copy_fields(&r->arena, q);
+    r->n_fields = q->n_fields;
+    if (r->path == NULL || r->fields == NULL) {
         rc = pml_error__no_memory(err);
         goto out;
     }
     PML_TRY(pml_bridge__get(&r->bridge, env, err));
     PML_TRY(pml_input__open(&in, env, path, err));
-    rc = check_identity(r, in, path, q, err);
+    rc = pml_file__check_bytes(pml_input__size(in), path, q, err);
     if (rc != PML_OK) {
         pml_input__close(in);
         goto out;
     }
-    const pml_bridge_input input = {in, path, pml_input__size(in), input_read_at, input_close};
+    const pml_bridge_input input = pml_bridge__input(in, path);
     /* Values are checked here, by the types of the table: what the bridge would do of it costs more and knows less. */
     const pml_bridge_read_options options = {r->batch_rows, PML_BRIDGE_VALIDATE_BASIC, q->checksums};
     r->check_values = q->check_values;
     const pml_bridge_memory memory = pml_bridge__read_memory(env);
     PML_TRY(r->bridge->parquet_open(&r->file, &input, &memory, &options, err)); /* owns the input on any return */
-    PML_TRY(check_identity(r, in, path, q, err)); /* the reader holds the input until the end */
+    PML_TRY(pml_file__check_rows(r->bridge->parquet_rows(r->file), path, q, err));
     PML_TRY(open_stream(r, q, err));
     PML_TRY(pml_type__export(&schema, env, q->fields, q->n_fields, err));
     PML_TRY(pml_type__export(&r->out_schema, env, q->fields, q->n_fields, err));

@@ -117,6 +117,8 @@ static int open_next(split_reader *r, pml_error *err)
                                          .part = r->part,
                                          .parts = r->parts,
                                          .own_schema = true,
+                                         .orc_ltz_exact = !r->plan->table->options.orc_ltz_legacy,
+                                         .untrusted = r->plan->table->options.read_untrusted,
                                          .expect_rows = s->files[i].row_count,
                                          .expect_bytes = s->files[i].size_bytes};
         PML_RETURN_IF(pml_path__format(format, s->files[i].name, err));
