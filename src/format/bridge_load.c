@@ -143,3 +143,22 @@ pml_bridge_memory pml_bridge__read_memory(pml_env *env)
     m.bytes_max = env->bridge_bytes_max > 0 ? env->bridge_bytes_max : PML_BRIDGE_BYTES_MAX;
     return m;
 }
+
+/* ---- files ---- */
+
+static int input_read_at(void *ctx, int64_t offset, void *buf, int64_t n, pml_error *err)
+{
+    if (n < 0)
+        return pml_error__set(err, PML_E_INTERNAL, "a read of %lld bytes was asked for", (long long)n);
+    return pml_input__read_at(ctx, offset, buf, (size_t)n, err);
+}
+
+static void input_close(void *ctx)
+{
+    pml_input__close(ctx);
+}
+
+pml_bridge_input pml_bridge__input(pml_input *in, const char *path)
+{
+    return (pml_bridge_input){in, path, pml_input__size(in), input_read_at, input_close};
+}

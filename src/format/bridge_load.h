@@ -4,7 +4,7 @@
 #define PML_FORMAT_BRIDGE_LOAD_H
 
 #include "format/bridge/bridge.h"
-#include "util/env.h"
+#include "storage/stream.h"
 
 /* The bridge, once per environment; it stays loaded for the life of the process. Looked for at PAIMONLIVE_BRIDGE (environment
    variable, then nowhere else), beside this library, in paimonlive/ beside it, and where the build put it.
@@ -17,5 +17,7 @@ int pml_bridge__get(const pml_bridge **out, pml_env *env, pml_error *err);
    it in any case. */
 pml_bridge_memory pml_bridge__read_memory(pml_env *env);
 pml_bridge_memory pml_bridge__write_memory(pml_env *env);
+/* A file for the bridge to read, which closes it. */
+pml_bridge_input pml_bridge__input(pml_input *in, const char *path);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "format/avro_data.h"
 #include "format/bridge_load.h"
+#include "format/orc.h"
 #include "format/parquet.h"
 #include "storage/file_io.h"
 
@@ -18,24 +19,29 @@ struct pml_format_writer {
     char *path;
 };
 
-bool pml_format__reads(const char *format)
-{
-    return strcmp(format, "parquet") == 0 || strcmp(format, "avro") == 0;
-}
-
 static int unknown_format(const char *format, const char *path, pml_error *err)
 {
     return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_DATA_FILE, path,
-                         "needs format:%s: this version reads Parquet and Avro data files and writes Parquet (%s)", format, path);
+                         "needs format:%s: this version reads Parquet, ORC and Avro data files and writes Parquet (%s)", format, path);
+}
+
+int pml_format__check_readable(const char *format, const char *path, bool untrusted, pml_error *err)
+{
+    if (strcmp(format, "orc") == 0 && untrusted)
+        return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_DATA_FILE, path,
+                             "needs trusted-input: ORC data files are trusted input, and read.untrusted is true (%s)", path);
+    bool known = strcmp(format, "parquet") == 0 || strcmp(format, "orc") == 0 || strcmp(format, "avro") == 0;
+    return known ? PML_OK : unknown_format(format, path, err);
 }
 
 int pml_format__open(struct ArrowArrayStream *out, pml_env *env, const char *format, const char *path,
                      const pml_format_read *request, pml_error *err)
 {
+    PML_RETURN_IF(pml_format__check_readable(format, path, request->untrusted, err));
     if (strcmp(format, "avro") == 0)
         return pml_avro_data__open(out, env, path, request, err);
-    if (strcmp(format, "parquet") != 0)
-        return unknown_format(format, path, err);
+    if (strcmp(format, "orc") == 0)
+        return pml_orc__open(out, env, path, request, err);
     return pml_parquet__open(out, env, path, request, err);
 }
 

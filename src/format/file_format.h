@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Data files by format: one way in, one way out, batches in the canonical Arrow form of the wanted fields. Which code serves a
- * format is decided here by its name; today that is Parquet through the bridge, and Avro to read. PML_E_UNSUPPORTED "needs format:<f>"
- * for others.
+ * format is decided here by its name; today that is Parquet, ORC and Avro (the last two for reading). PML_E_UNSUPPORTED "needs
+ * format:<f>" for others.
  */
 #ifndef PML_FORMAT_FILE_FORMAT_H
 #define PML_FORMAT_FILE_FORMAT_H
@@ -27,12 +27,18 @@ typedef struct pml_format_read {
        has it twice or with another type. Files without field ids are of other makers (a Java table may have taken them over) and are
        cast as ever; every writer of tables puts an id on each column. */
     bool own_schema;
+    /* ORC: TIMESTAMP WITH LOCAL TIME ZONE holds exact instants (orc.timestamp-ltz.legacy.type = false), not those that the zone of the
+       writer's process has shifted. */
+    bool orc_ltz_exact;
+    /* Formats whose reader cannot stand hostile bytes are refused: ORC. */
+    bool untrusted;
     /* What the metadata says of the file; PML_E_CORRUPT when it is another. 0: unknown. */
     int64_t expect_rows, expect_bytes;
 } pml_format_read;
 
-/* Whether files of the format can be read at all. */
-bool pml_format__reads(const char *format);
+/* PML_E_UNSUPPORTED, by name, when files of this format are not read; untrusted as in pml_format_read. */
+int pml_format__check_readable(const char *format, const char *path, bool untrusted, pml_error *err);
+
 /* Opens `path` and streams its rows. n_fields may be 0: batches then only carry lengths. The stream owns the file. */
 int pml_format__open(struct ArrowArrayStream *out, pml_env *env, const char *format, const char *path,
                      const pml_format_read *request, pml_error *err);

@@ -26,18 +26,6 @@ typedef struct parquet_reader {
     size_t n_fields;
 } parquet_reader;
 
-static int input_read_at(void *ctx, int64_t offset, void *buf, int64_t n, pml_error *err)
-{
-    if (n < 0)
-        return pml_error__set(err, PML_E_INTERNAL, "a read of %lld bytes was asked for", (long long)n);
-    return pml_input__read_at(ctx, offset, buf, (size_t)n, err);
-}
-
-static void input_close(void *ctx)
-{
-    pml_input__close(ctx);
-}
-
 static void reader_drop(void *owner)
 {
     parquet_reader *r = owner;
@@ -244,7 +232,7 @@ int pml_parquet__open(struct ArrowArrayStream *out, pml_env *env, const char *pa
         pml_input__close(in);
         goto out;
     }
-    const pml_bridge_input input = {in, path, pml_input__size(in), input_read_at, input_close};
+    const pml_bridge_input input = pml_bridge__input(in, path);
     /* Values are checked here, by the types of the table: what the bridge would do of it costs more and knows less. */
     const pml_bridge_read_options options = {r->batch_rows, PML_BRIDGE_VALIDATE_BASIC, q->checksums};
     r->check_values = q->check_values;

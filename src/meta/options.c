@@ -35,6 +35,8 @@ static const binding bindings[] = {
     {"parquet.page.size", BIND_INT64, AT(parquet_page_size), 1},
     {"read.batch-size", BIND_INT64, AT(read_batch_rows), 1},
     {"read.validate", BIND_INDEX, AT(read_validate), 0},
+    {"read.untrusted", BIND_BOOL, AT(read_untrusted), 0},
+    {"orc.timestamp-ltz.legacy.type", BIND_BOOL, AT(orc_ltz_legacy), 0},
     {"parquet.enable.dictionary", BIND_BOOL, AT(parquet_dictionary), 0},
     {"parquet.enable.delta", BIND_BOOL, AT(parquet_delta), 0},
     {"data-file.prefix", BIND_STRING, AT(data_file_prefix), 0},

@@ -19,6 +19,7 @@ typedef struct pml_table_options {
     int64_t target_file_size, target_file_rows, file_block_size, parquet_page_size, read_batch_rows;
     bool parquet_dictionary, parquet_delta;
     enum { PML_READ_VALIDATE_FULL = 0, PML_READ_VALIDATE_BASIC } read_validate;
+    bool read_untrusted, orc_ltz_legacy;
     const char *data_file_prefix, *data_path_directory; /* directory NULL: none */
     bool suffix_include_compression;
     const char *manifest_compression; /* Avro codec name */

@@ -51,7 +51,7 @@ const pml_option_rule pml_option_rules[] = {
     IGNORED("chain-table.*", STRING, NULL, "has no effect without chain-table.enabled"),
     REFUSED("query-auth.enabled", BOOL, "false", "false", "query-auth", "a catalog must filter rows and columns"),
     /* data files */
-    REFUSED("file.format", STRING, "parquet", "parquet|avro", "format:%s", "the data files are neither Parquet nor Avro"),
+    REFUSED_WRITE("file.format", STRING, "parquet", "parquet", "format:%s", "new data files would not be Parquet"),
     IGNORED("file.format.per.level", STRING, NULL, ONLY_KEYS),
     WRITING("file.compression", ENUM, "zstd", "none|uncompressed|snappy|gzip|lz4|lz4_raw|zstd|brotli"),
     IGNORED("file.compression.per.level", STRING, NULL, ONLY_KEYS),
@@ -74,12 +74,14 @@ const pml_option_rule pml_option_rules[] = {
     WRITING("parquet.enable.dictionary", BOOL, "true", NULL),
     WRITING("parquet.enable.delta", BOOL, "true", NULL), /* ours; Java does not look at it */
     IGNORED("parquet.*", STRING, NULL, "shapes what Java writes; every reader takes either"),
-    IGNORED("orc.*", STRING, NULL, "no ORC files"),
+    HONOURED("orc.timestamp-ltz.legacy.type", BOOL, "true", NULL),
+    IGNORED("orc.*", STRING, NULL, "shapes what Java writes; we write no ORC files"),
     IGNORED("avro.*", STRING, NULL, "shapes what Java writes; every reader takes either"),
     IGNORED("csv.*", STRING, NULL, "no CSV data files"),
     IGNORED("json.*", STRING, NULL, "no JSON data files"),
     HONOURED("read.batch-size", INT, "1024", NULL),
     HONOURED("read.validate", ENUM, "full", "full|basic"), /* ours */
+    HONOURED("read.untrusted", BOOL, "false", NULL), /* ours */
     IGNORED("write.batch-*", STRING, NULL, TUNING),
     HONOURED("file-index.read.enabled", BOOL, "true", NULL),
     IGNORED("file-index.*", STRING, NULL, NO_INDEX),

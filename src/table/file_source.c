@@ -103,6 +103,8 @@ static int open_stored(file_reader *r, const pml_file_source *q, pml_error *err)
                                      .part = q->part,
                                      .parts = q->parts,
                                      .own_schema = true,
+                                     .orc_ltz_exact = !q->plan->table->options.orc_ltz_legacy,
+                                     .untrusted = q->plan->table->options.read_untrusted,
                                      .expect_rows = file->row_count,
                                      .expect_bytes = file->size_bytes};
     PML_RETURN_IF(pml_path__format(format, file->name, err));

@@ -151,10 +151,7 @@ int pml_plan__refuse_file(pml_plan *p, int32_t bucket, const pml_data_file *f, p
     char format[16];
     const pml_table_schema *written;
     PML_RETURN_IF(pml_path__format(format, f->name, err));
-    if (!pml_format__reads(format))
-        return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_DATA_FILE, f->name,
-                             "needs format:%s: %s of %s is neither a Parquet nor an Avro file, which is all this version reads", format,
-                             f->name, p->table->path);
+    PML_RETURN_IF(pml_format__check_readable(format, f->name, p->table->options.read_untrusted, err));
     if (f->write_cols.present)
         return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_DATA_FILE, f->name,
                              "needs data-evolution: %s of %s holds some of the columns only", f->name, p->table->path);

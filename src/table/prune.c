@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "table/prune.h"
 
+#include <string.h>
+
 #include "meta/column_stats.h"
 #include "meta/partition.h"
+#include "meta/path.h"
 #include "table/prune_bucket.h"
 
 static char verdict_yes, verdict_no;
@@ -64,6 +67,34 @@ int pml_prune__partition(bool *matches, pml_prune *pr, pml_bytes partition, pml_
     return PML_OK;
 }
 
+/* ---- what ORC files say otherwise ---- */
+
+static bool is_orc(const pml_data_file *f)
+{
+    char format[16];
+    return pml_path__format(format, f->name, NULL) == PML_OK && strcmp(format, "orc") == 0;
+}
+
+/* Rows of an ORC file have lost the trailing blanks of CHAR values by which they were dealt to buckets. */
+static bool is_dealt_by_blanks(const pml_prune *pr, const pml_data_file *f)
+{
+    for (size_t i = 0; i < pr->schema->n_bucket_keys; i++)
+        if (pr->schema->fields[pr->schema->bucket_index[i]].type.kind == PML_TYPE_CHAR)
+            return is_orc(f);
+    return false;
+}
+
+/* Bounds that Java takes from ORC's footers: of CHAR those of padded texts, which are greater than what is read; of numbers with NaN
+   either nothing but NaN or no sign of it. */
+static void drop_orc_bounds(pml_column_stats *stats, const pml_table_schema *s)
+{
+    for (size_t i = 0; i < s->n_fields; i++) {
+        pml_type_kind kind = s->fields[i].type.kind;
+        if (kind == PML_TYPE_CHAR || kind == PML_TYPE_FLOAT || kind == PML_TYPE_DOUBLE)
+            stats[i].min = stats[i].max = (pml_value){0};
+    }
+}
+
 int pml_prune__bucket(bool *matches, pml_prune *pr, int32_t bucket, int32_t total_buckets, pml_error *err)
 {
     *matches = true;
@@ -94,7 +125,8 @@ bool pml_prune__keep_entry(void *arg, const pml_manifest_entry *e)
         pr->rc = pml_prune__partition(&matches, pr, e->partition, &pr->err);
     /* A DELETE must outlive every look that its ADD outlives, and its number of buckets is only what its writer believed. Under another
        schema the bucket key may have had another type, and another hash. */
-    if (pr->rc == PML_OK && matches && e->kind == PML_ENTRY_ADD && e->file.schema_id == pr->schema->id)
+    if (pr->rc == PML_OK && matches && e->kind == PML_ENTRY_ADD && e->file.schema_id == pr->schema->id &&
+        !is_dealt_by_blanks(pr, &e->file))
         pr->rc = pml_prune__bucket(&matches, pr, e->bucket, e->total_buckets, &pr->err);
     return matches;
 }
@@ -109,6 +141,8 @@ int pml_prune__file(bool *matches, pml_prune *pr, const pml_data_file *f, pml_er
     int rc = stats == NULL ? pml_error__no_memory(err)
                            : pml_column_stats__decode(stats, pr->env, &f->value_stats, &f->value_stats_cols, pr->schema->fields, n,
                                                       err);
+    if (rc == PML_OK && is_orc(f))
+        drop_orc_bounds(stats, pr->schema);
     if (rc == PML_OK)
         *matches = pml_pred__may_match(pr->predicate, stats, n, f->row_count);
     else

@@ -189,7 +189,7 @@ static void unsupported_features_are_named(void **state)
     must_need("\"bucket\":\"1\"", ",\"primaryKeys\":[\"a\"]", false, "needs primary-key, merge-engine:deduplicate");
     must_need("\"merge-engine\":\"first-row\"", ",\"primaryKeys\":[\"a\"]", false,
               "needs primary-key, merge-engine:first-row");
-    must_need("\"file.format\":\"ORC\"", "", false, "needs format:orc: option file.format of db.t is 'ORC'");
+    must_need("\"file.format\":\"ORC\"", "", true, "needs format:orc: option file.format of db.t is 'ORC'");
     must_need("\"deletion-vectors.enabled\":\"true\"", "", false, "needs deletion-vectors");
     must_need("\"row-tracking.enabled\":\"TRUE\"", "", false, "needs row-tracking");
     must_need("\"data-evolution.enabled\":\"true\"", "", false, "needs data-evolution");

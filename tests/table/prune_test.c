@@ -274,6 +274,50 @@ static void files_of_several_row_groups_are_pruned_exactly(void **state)
     table_kit_run("", SMALL_GROUPS, row_groups);
 }
 
+/* Files of a plan by one condition on a column. */
+static int64_t files_by(table_kit *k, int32_t column, pml_pred_op op, pml_value v)
+{
+    pml_arena arena;
+    pml_plan *plan;
+    pml_arena__init(&arena, k->t->env);
+    kit_plan(&plan, k, &(kit_read){.predicate = kit_leaf(k, &arena, column, op, &v, 1)});
+    int64_t files = kit_plan_files(plan);
+    pml_plan_free(plan);
+    pml_arena__clear(&arena);
+    return files;
+}
+
+/* Statistics that Java takes from ORC footers are those of padded CHAR texts, and know nothing of NaN; and CHAR values were dealt to
+   buckets with the blanks that reading takes away. The files are only planned: they are Parquet under another name. */
+static void orc_files_are_not_left_out_by_char_and_floating_point_columns(void **state)
+{
+    (void)state;
+    static const char json[] = "{\"fields\":[{\"name\":\"id\",\"type\":\"BIGINT NOT NULL\"},{\"name\":\"c\",\"type\":\"CHAR(4)\"},"
+                               "{\"name\":\"v\",\"type\":\"VARCHAR(4)\"},{\"name\":\"f\",\"type\":\"FLOAT\"},"
+                               "{\"name\":\"d\",\"type\":\"DOUBLE\"}],\"partitionKeys\":[],\"primaryKeys\":[],\"options\":{"
+                               "\"bucket\":\"4\",\"bucket-key\":\"c\"},\"comment\":\"\"}";
+    const pml_value below_all = {.kind = PML_VALUE_DOUBLE, .d = -INFINITY}, no_text = {.kind = PML_VALUE_BYTES, .bytes = {NULL, 0}};
+    for (int orc = 0; orc <= 1; orc++) {
+        test_env *t = test_env_open(NULL);
+        table_kit k;
+        table_kit_create(&k, t, test_path(t, "t"), json);
+        pml_messages *m = table_kit_prepare(&k, 100);
+        size_t buckets = m->n;
+        for (size_t i = 0; i < buckets && orc == 1; i++)
+            m->v[i]->files[0].name = "data-1.orc";
+        (void)table_kit_commit(&k, m);
+        k.absent[0] = true;
+        assert_int_equal(buckets, 4);
+        assert_int_equal(files_by(&k, 0, PML_PRED_LT, (pml_value){.kind = PML_VALUE_INT, .i = -1}), 0);
+        assert_int_equal(files_by(&k, 2, PML_PRED_LT, no_text), 0);
+        assert_int_equal(files_by(&k, 1, PML_PRED_LT, no_text), orc == 1 ? 4 : 0);
+        assert_in_range(files_by(&k, 4, PML_PRED_LT, below_all), orc == 1 ? 4 : 0, 4); /* ours have no bounds where NaN is */
+        assert_in_range(files_by(&k, 1, PML_PRED_EQ, no_text), orc == 1 ? 4 : 0, orc == 1 ? 4 : 1);
+        table_kit_close(&k);
+        test_env_close(t);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -283,6 +327,7 @@ int main(void)
         cmocka_unit_test(plan_leaves_out_partitions_that_do_not_match),
         cmocka_unit_test(row_groups_with_nan_or_negative_zero_lose_no_row),
         cmocka_unit_test(files_of_several_row_groups_are_pruned_exactly),
+        cmocka_unit_test(orc_files_are_not_left_out_by_char_and_floating_point_columns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

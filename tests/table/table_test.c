@@ -182,6 +182,34 @@ static void options_for_writing_stop_the_writer_but_not_the_reader(void **state)
     test_env_close(t);
 }
 
+/* Schema files of version 2 say by their silence that new files are ORC: such a table is read, with the files that it has. */
+static void table_of_orc_files_is_opened_but_not_written(void **state)
+{
+    (void)state;
+    test_env *t = test_env_open(NULL);
+    pml_table *table;
+    pml_writer *w;
+    pml_commit *c;
+    pml_plan *plan;
+    pml_scan *scan;
+    pml_error err = PML_ERROR_INIT;
+    must_ok(create(&table, t, test_path(t, "t"), TABLE(ID, "\"options\":{\"bucket\":\"-1\"},"), 0, &err), &err);
+    pml_table_release(table);
+    kit_replace_in_file(test_path(t, "t/schema/schema-0"), "\"version\" : 3", "\"version\" : 2");
+    must_ok(pml_table_open(&table, t->env, test_path(t, "t"), NULL, &err), &err);
+    assert_string_equal(pml_table_option(table, "file.format"), "orc");
+    must_ok(pml_scan_new(&scan, table, &err), &err);
+    must_ok(pml_scan_plan(&plan, scan, &err), &err);
+    must_fail_with(PML_E_UNSUPPORTED, pml_writer_open(&w, table, &err), &err);
+    assert_int_equal(strncmp(err.message, "needs format:orc", 16), 0);
+    must_fail_with(PML_E_UNSUPPORTED, pml_commit_open(&c, table, "me", &err), &err);
+    assert_int_equal(strncmp(err.message, "needs format:orc", 16), 0);
+    pml_plan_free(plan);
+    pml_scan_free(scan);
+    pml_table_release(table);
+    test_env_close(t);
+}
+
 /* ---- describing ---- */
 
 static void table_shows_its_schema_as_text_and_as_arrow(void **state)
@@ -428,7 +456,7 @@ static void lie_about_file(pml_data_file *f, size_t i)
     switch (i) {
     case 0: f->name = "../../../etc/passwd.parquet"; break;
     case 1: f->name = "noformat"; break;
-    case 2: f->name = "data-1.orc"; break;
+    case 2: f->name = "data-1.csv"; break;
     case 3: f->schema_id = 99; break;
     case 4: f->write_cols = (pml_string_list){true, 1, columns}; break;
     case 5: f->value_stats.min.len = 5; break;
@@ -563,6 +591,7 @@ int main(void)
         cmocka_unit_test(options_that_are_fixed_with_the_table_cannot_be_given_for_one_open),
         cmocka_unit_test(features_that_are_not_supported_are_refused_by_name),
         cmocka_unit_test(options_for_writing_stop_the_writer_but_not_the_reader),
+        cmocka_unit_test(table_of_orc_files_is_opened_but_not_written),
         cmocka_unit_test(table_shows_its_schema_as_text_and_as_arrow),
         cmocka_unit_test(table_lists_its_snapshots_and_files),
         cmocka_unit_test(catalog_lists_and_drops_tables),

@@ -157,7 +157,9 @@ arrow::Result<std::shared_ptr<arrow::Schema>> schema_borrow(const struct ArrowSc
 arrow::Result<std::shared_ptr<arrow::RecordBatch>> batch_take(struct ArrowArray *array,
                                                               const std::shared_ptr<arrow::Schema> &schema,
                                                               arrow::MemoryPool *pool);
-/* Safe cast of one column by Arrow's compute functions, which are registered on first use. */
+/* Arrow's compute functions are registered on first use. */
+arrow::Status compute_initialize();
+/* Safe cast of one column by them. */
 arrow::Result<std::shared_ptr<arrow::Array>> array_cast(const std::shared_ptr<arrow::Array> &array,
                                                         const std::shared_ptr<arrow::DataType> &to, arrow::MemoryPool *pool);
 
@@ -182,6 +184,12 @@ int parquet_write(pml_bridge_writer *writer, struct ArrowArray *array, pml_error
 int64_t parquet_size(const pml_bridge_writer *writer);
 int parquet_finish(pml_bridge_writer *writer, pml_error *err);
 void parquet_free(pml_bridge_writer *writer);
+int orc_open(pml_bridge_orc **out, const pml_bridge_input *input, const pml_bridge_memory *memory,
+             const pml_bridge_read_options *options, pml_error *err);
+void orc_close(pml_bridge_orc *reader);
+int64_t orc_rows(const pml_bridge_orc *reader);
+int32_t orc_stripes(const pml_bridge_orc *reader);
+int orc_stream(struct ArrowArrayStream *out, pml_bridge_orc *reader, const pml_bridge_orc_request *request, pml_error *err);
 int csv_open(struct ArrowArrayStream *out, const pml_bridge_input *input, const pml_bridge_memory *memory,
              const struct ArrowSchema *schema, const pml_bridge_csv_options *options, pml_error *err);
 int cast(struct ArrowArray *out, struct ArrowArray *array, const struct ArrowSchema *from, const struct ArrowSchema *to,

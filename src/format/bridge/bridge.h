@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The C border of the only C++ in the tree: Apache Arrow's Parquet, CSV and IPC code, in a shared object of its own that is
+ * The C border of the only C++ in the tree: Apache Arrow's Parquet, ORC and CSV code, in a shared object of its own that is
  * opened by path with local binding on first use. Nothing but this header crosses. No C++ exception passes the border.
  *
  * All functions return PML_OK or a negative code and fill err. Files are reached through callbacks, memory is accounted
@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-#define PML_BRIDGE_ABI 3u
+#define PML_BRIDGE_ABI 4u
 #define PML_BRIDGE_SYMBOL "pml_bridge_entry"
 
 /* Random access input. read_at returns exactly n bytes or fails. close is called once when the bridge lets go. */
@@ -106,6 +106,18 @@ typedef struct pml_bridge_write_options {
     int32_t reserved;
 } pml_bridge_write_options;
 
+typedef struct pml_bridge_orc pml_bridge_orc;
+
+typedef struct pml_bridge_orc_request {
+    int32_t first_stripe, end_stripe;
+    /* The wanted columns in the project's form, borrowed. Metadata "paimon.type" of a text that begins with CHAR( strips blanks. */
+    const struct ArrowSchema *schema;
+    /* 1: a file whose columns carry field ids must have each column once and with the type that such a column has in ORC files. */
+    uint32_t own_schema, reserved;
+    /* Seconds that a clock in the zone of instants of TIMESTAMP WITH LOCAL TIME ZONE is ahead of UTC; added to each. NULL: none. */
+    int64_t (*zone_offset)(int64_t utc_seconds);
+} pml_bridge_orc_request;
+
 typedef struct pml_bridge_csv_options {
     char delimiter, quote; /* quote 0: none */
     uint8_t header;        /* 1: the first line names the columns, which are matched by name to the schema */
@@ -155,6 +167,17 @@ typedef struct pml_bridge {
     int64_t (*parquet_size)(const pml_bridge_writer *writer);
     int (*parquet_finish)(pml_bridge_writer *writer, pml_error *err); /* writes the footer */
     void (*parquet_free)(pml_bridge_writer *writer);                  /* after finish, or to give up */
+
+    /* ORC, reading. Ownership as with Parquet; `checksums` has no meaning. ORC's code takes memory that is neither charged nor bounded,
+       and ends the process on some damaged files: what is read must be trusted. */
+    int (*orc_open)(pml_bridge_orc **out, const pml_bridge_input *input, const pml_bridge_memory *memory,
+                    const pml_bridge_read_options *options, pml_error *err);
+    void (*orc_close)(pml_bridge_orc *reader);
+    int64_t (*orc_rows)(const pml_bridge_orc *reader);
+    int32_t (*orc_stripes)(const pml_bridge_orc *reader);
+    /* Batches of at most batch_rows rows of the stripes in exactly the wanted schema: columns by name, missing ones null, others cast
+       without loss (but timestamps are cut to their unit). One stream of a reader at a time. */
+    int (*orc_stream)(struct ArrowArrayStream *out, pml_bridge_orc *reader, const pml_bridge_orc_request *request, pml_error *err);
 
     /* CSV. Columns and types from schema (borrowed), an Arrow struct; output in exactly that schema. */
     int (*csv_open)(struct ArrowArrayStream *out, const pml_bridge_input *input, const pml_bridge_memory *memory,

@@ -31,6 +31,11 @@ pml_bridge table_make()
     t.parquet_size = parquet_size;
     t.parquet_finish = parquet_finish;
     t.parquet_free = parquet_free;
+    t.orc_open = orc_open;
+    t.orc_close = orc_close;
+    t.orc_rows = orc_rows;
+    t.orc_stripes = orc_stripes;
+    t.orc_stream = orc_stream;
     t.csv_open = csv_open;
     t.cast = cast;
     t.stream_error = stream_error;

@@ -172,16 +172,21 @@ static std::shared_ptr<arrow::Array> array_rezoned(const std::shared_ptr<arrow::
     return arrow::MakeArray(data_retyped(*array->data(), type_rezoned(array->type(), to)));
 }
 
-arrow::Result<std::shared_ptr<arrow::Array>> array_cast(const std::shared_ptr<arrow::Array> &array,
-                                                        const std::shared_ptr<arrow::DataType> &to, arrow::MemoryPool *pool)
+arrow::Status compute_initialize()
 {
     static std::once_flag once;
     static arrow::Status initialized;
+    std::call_once(once, [] { initialized = arrow::compute::Initialize(); });
+    return initialized;
+}
+
+arrow::Result<std::shared_ptr<arrow::Array>> array_cast(const std::shared_ptr<arrow::Array> &array,
+                                                        const std::shared_ptr<arrow::DataType> &to, arrow::MemoryPool *pool)
+{
     std::shared_ptr<arrow::Array> from = array_rezoned(array, *to);
     if (from->type()->Equals(*to, true))
         return from;
-    std::call_once(once, [] { initialized = arrow::compute::Initialize(); });
-    ARROW_RETURN_NOT_OK(initialized);
+    ARROW_RETURN_NOT_OK(compute_initialize());
     arrow::compute::ExecContext context(pool);
     context.set_use_threads(false);
     auto options = arrow::compute::CastOptions::Safe();
