@@ -104,7 +104,7 @@ static void resolve(rt_model *m, call *c, int64_t snapshot)
             if (c->v[i].end > m->live[c->v[i].pb].committed)
                 m->live[c->v[i].pb].committed = c->v[i].end;
         }
-    m->unknown = false;
+    m->unknown = m->unknown_old = false;
     m->unknown_snapshot = -1;
 }
 
@@ -220,15 +220,20 @@ static int64_t latest_on_disk(rt_model *m)
     return id;
 }
 
+static void note_unknown(rt_model *m, const call *c)
+{
+    m->unknown = true;
+    m->unknown_old = c->v == m->old_entries; /* done once, rolled back, and sent again */
+    memcpy(m->unknown_selected, c->selected, sizeof m->unknown_selected);
+}
+
 /* A commit that did not say "done": nothing may be there, unless the outcome is unknown. */
 static void after_failure(rt_model *m, call *c, const outcome *o, int rc)
 {
     int64_t id = latest_on_disk(m);
     if (id == m->latest || m->failed) {
-        if (rc == PML_E_UNKNOWN_OUTCOME && o->pending) { /* else it is there, and only not known to be durable */
-            m->unknown = true;
-            memcpy(m->unknown_selected, c->selected, sizeof m->unknown_selected);
-        }
+        if (rc == PML_E_UNKNOWN_OUTCOME && o->pending) /* else it is there, and only not known to be durable */
+            note_unknown(m, c);
         return;
     }
     if (rc != PML_E_UNKNOWN_OUTCOME || !o->pending || id != (m->latest < 1 ? 1 : m->latest + 1)) {
@@ -237,9 +242,8 @@ static void after_failure(rt_model *m, call *c, const outcome *o, int rc)
         return;
     }
     snapshot_of(m, c);
-    m->unknown = true;
+    note_unknown(m, c);
     m->unknown_snapshot = m->latest;
-    memcpy(m->unknown_selected, c->selected, sizeof m->unknown_selected);
 }
 
 static void after_success(rt_model *m, call *c, const outcome *o, const pml_rt_commit_result *r, bool armed)
@@ -305,7 +309,8 @@ static size_t select_open(rt_model *m, call *c, bool all)
 
 void model_commit(rt_model *m)
 {
-    call c = {.v = m->entries, .n = m->n_entries};
+    bool old = m->unknown && m->unknown_old;
+    call c = {.v = old ? m->old_entries : m->entries, .n = old ? m->n_old_entries : m->n_entries};
     pml_rt_commit_result r = PML_RT_COMMIT_RESULT_INIT;
     if (model_chance(m, 3)) {
         model_log(m, "commit nothing");
@@ -343,7 +348,7 @@ void model_abort(rt_model *m)
             continue;
         c.selected[i] = true;
         v[n++] = c.v[i].e;
-        if (c.v[i].state == ENTRY_DONE || (!old && m->unknown && m->unknown_selected[i]))
+        if (c.v[i].state == ENTRY_DONE || (m->unknown && m->unknown_old == old && m->unknown_selected[i]))
             code = PML_E_CONFLICT;
     }
     if (n == 0)
@@ -361,6 +366,8 @@ void model_abort(rt_model *m)
 
 void model_forget_entries(rt_model *m)
 {
+    if (m->unknown_old)
+        m->unknown = m->unknown_old = false; /* nobody can ask again */
     pml_rt_prepared_free(m->old_prepared);
     m->old_prepared = m->prepared;
     memcpy(m->old_entries, m->entries, sizeof m->entries);

@@ -56,7 +56,7 @@ void model_open(rt_model *m)
     o.options = options;
     m->write_rows = m->rejected = 0;
     m->advanced = m->began = (model_point){.id = -1};
-    m->unknown = false;
+    m->unknown = m->unknown_old = false;
     m->unknown_snapshot = -1;
     for (int pb = 0; pb < MODEL_PBS; pb++) {
         ids_clear(&m->live[pb].ids);
@@ -129,7 +129,7 @@ void model_kill(rt_model *m, bool power_cut)
         return;
     pml_table_release(m->table);
     m->table = NULL;
-    if (m->unknown && m->unknown_snapshot == m->latest && id != m->latest && id == (m->latest > 1 ? m->latest - 1 : -1))
+    if (m->unknown_snapshot == m->latest && id != m->latest && id == (m->latest > 1 ? m->latest - 1 : -1))
         model_drop_latest(m); /* nobody was told that it exists */
     if (id != m->latest) {
         model_fail(m, "after a kill the latest snapshot is %lld instead of %lld", (long long)id, (long long)m->latest);

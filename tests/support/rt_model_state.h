@@ -131,7 +131,8 @@ typedef struct rt_model {
     pml_rt_prepared *prepared, *old_prepared;
     model_entry entries[MODEL_ENTRIES], old_entries[MODEL_ENTRIES];
     size_t n_entries, n_old_entries;
-    bool unknown;            /* a commit of the entries has an unknown outcome */
+    bool unknown;            /* a commit of the entries has an unknown outcome, */
+    bool unknown_old;        /* of the old ones */
     bool unknown_selected[MODEL_ENTRIES];
     int64_t unknown_snapshot; /* the snapshot it made all the same, and that a power cut may take away; -1 */
     int64_t write_rows, rejected; /* counters of the context */
