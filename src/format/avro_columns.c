@@ -40,7 +40,9 @@ static int plant_children(tree *b, pml_avro_field *want, pml_avro_node *node, co
     want->n_children = node->n_children = n;
     for (size_t i = 0; i < n; i++) {
         node->children[i] = b->next;
-        PML_RETURN_IF(plant(b, &wants[i], pml_layout__child_name(type, i), pml_layout__child(type, i)));
+        /* items have no name in the file; messages say the list's */
+        const char *name = node->layout == PML_LAYOUT_STRUCT ? pml_layout__child_name(type, i) : want->name;
+        PML_RETURN_IF(plant(b, &wants[i], name, pml_layout__child(type, i)));
     }
     return PML_OK;
 }
