@@ -4,9 +4,10 @@
 #include "columnar/batch.h"
 #include "columnar/value.h"
 
-/* A batch ends when its buffers have so many bytes, and fails where a single row makes so many of them. */
+/* A batch ends when its buffers have so many bytes, and fails where a single row makes so many of them, or more than a call that reads
+   may take at all. */
 #define BATCH_BYTES     ((uint64_t)64 << 20)
-#define BATCH_BYTES_MAX ((uint64_t)2 << 30)
+#define BATCH_BYTES_MAX ((uint64_t)1 << 30)
 
 enum { FIRST_ITEMS = 64, MISSING_BYTES = 16 };
 
@@ -40,7 +41,9 @@ static int plant_children(tree *b, pml_avro_field *want, pml_avro_node *node, co
     want->n_children = node->n_children = n;
     for (size_t i = 0; i < n; i++) {
         node->children[i] = b->next;
-        PML_RETURN_IF(plant(b, &wants[i], pml_layout__child_name(type, i), pml_layout__child(type, i)));
+        /* items have no name in the file; messages say the list's */
+        const char *name = node->layout == PML_LAYOUT_STRUCT ? pml_layout__child_name(type, i) : want->name;
+        PML_RETURN_IF(plant(b, &wants[i], name, pml_layout__child(type, i)));
     }
     return PML_OK;
 }
@@ -88,7 +91,9 @@ static int plant(tree *b, pml_avro_field *want, const char *name, const pml_type
 
 int pml_avro_columns__init(pml_avro_columns *c, pml_arena *arena, const pml_field *fields, size_t n, int64_t batch_rows, pml_error *err)
 {
-    *c = (pml_avro_columns){.env = arena->env, .n_fields = n, .batch_rows = batch_rows};
+    *c = (pml_avro_columns){.env = arena->env, .n_fields = n, .batch_rows = batch_rows, .bytes_max = BATCH_BYTES_MAX};
+    if (c->env->bridge_bytes_max > 0 && (uint64_t)c->env->bridge_bytes_max < c->bytes_max)
+        c->bytes_max = (uint64_t)c->env->bridge_bytes_max;
     for (size_t i = 0; i < n; i++)
         c->n_nodes += count_nodes(&fields[i].type);
     c->nodes = pml_arena__array(arena, c->n_nodes, sizeof *c->nodes);
@@ -145,7 +150,7 @@ void pml_avro_columns__clear(pml_avro_columns *c)
 
 static int charge(pml_avro_columns *c, uint64_t bytes)
 {
-    if (bytes > BATCH_BYTES_MAX - c->charged)
+    if (bytes > c->bytes_max - c->charged)
         return PML_E_LIMIT;
     c->charged += bytes;
     c->full = c->charged >= BATCH_BYTES;

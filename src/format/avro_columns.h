@@ -31,7 +31,7 @@ typedef struct pml_avro_columns {
     size_t n_fields;
     uint32_t *roots; /* the node of each field */
     int64_t batch_rows;
-    uint64_t charged; /* bytes of the buffers of the open batch */
+    uint64_t charged, bytes_max; /* bytes of the buffers of the open batch, and how many they may become */
     bool full;        /* they are so many that the batch should end */
 } pml_avro_columns;
 

@@ -10,63 +10,14 @@
  */
 #include "format/avro_schema.h"
 
-#include <assert.h>
-#include <jansson.h>
-
+#include "format/avro_compiler.h"
 #include "format/avro_leaf.h"
-#include "util/map.h"
-
-/* From this many wanted fields on they are found through a map, unless they come in the file's order. */
-enum { MAP_FROM = 64 };
-
-typedef struct avro_named {
-    const char *space; /* namespace the type was declared in, "" for none; not NUL-terminated */
-    size_t space_len;
-    const char *name;
-    size_t name_len;
-    const json_t *type;
-} avro_named;
-
-typedef struct avro_limits {
-    size_t ops, names;
-    uint32_t steps; /* types compiled: records without fields multiply without emitting anything */
-    int depth;
-} avro_limits;
 
 static const avro_limits manifest_limits = {PML_AVRO_OPS_MAX, PML_AVRO_NAMES_MAX, 65536, PML_AVRO_DEPTH_MAX};
 static const avro_limits data_limits = {PML_AVRO_DATA_OPS_MAX, PML_AVRO_DATA_NAMES_MAX, PML_AVRO_DATA_OPS_MAX,
                                         PML_AVRO_DATA_DEPTH_MAX};
 
-typedef struct avro_compiler {
-    pml_env *env;
-    const char *file;
-    pml_error *err;
-    const avro_limits *limits;
-    bool *found; /* NULL: a manifest; else by slot, the columns that the file has */
-    bool own;    /* Paimon wrote the file, with just the wanted columns */
-    pml_avro_op *ops;
-    size_t n_ops, cap_ops;
-    avro_named *names;
-    size_t n_names;
-    uint32_t steps;
-} avro_compiler;
-
-/* What a type is compiled for. */
-typedef struct avro_place {
-    const pml_avro_field *want; /* NULL: skip it */
-    uint32_t slot;
-    int depth;
-    const char *space; /* enclosing namespace */
-    size_t space_len;
-} avro_place;
-
 static int compile_type(avro_compiler *c, const json_t *type, avro_place at, size_t *size_min);
-
-static int compiler_corrupt(avro_compiler *c, const char *what, const char *name)
-{
-    return pml_error__at(c->err, PML_E_CORRUPT, PML_PLACE_FILE, c->file, "the Avro schema of %s is not valid: %s%s%s",
-                         c->file, what, name == NULL ? "" : " ", name == NULL ? "" : name);
-}
 
 static int compiler_unsupported(avro_compiler *c, const char *what, const char *name)
 {
@@ -144,62 +95,7 @@ static int compile_primitive(avro_compiler *c, const avro_primitive *p, const js
     return compiler_emit(c, op, NULL);
 }
 
-/* ---- named types ---- */
-
-/* Splits a name into namespace and rest: the part before the last dot, else the namespace given. */
-static void name_split(avro_named *out, const char *name, const char *space, size_t space_len)
-{
-    const char *dot = strrchr(name, '.');
-    out->name = dot == NULL ? name : dot + 1;
-    out->name_len = strlen(out->name);
-    out->space = dot == NULL ? space : name;
-    out->space_len = dot == NULL ? space_len : (size_t)(dot - name);
-}
-
-static bool names_equal(const avro_named *a, const avro_named *b)
-{
-    return pml_bytes_equal((pml_bytes){(const uint8_t *)a->name, a->name_len},
-                           (pml_bytes){(const uint8_t *)b->name, b->name_len}) &&
-           pml_bytes_equal((pml_bytes){(const uint8_t *)a->space, a->space_len},
-                           (pml_bytes){(const uint8_t *)b->space, b->space_len});
-}
-
-static const avro_named *names_find(const avro_compiler *c, const avro_named *key)
-{
-    for (size_t i = 0; i < c->n_names; i++)
-        if (names_equal(&c->names[i], key))
-            return &c->names[i];
-    return NULL;
-}
-
-/* Declares the named type and changes the place's namespace to its own. A type compiled again through a reference is the same
-   JSON object and stays declared once. */
-static int names_declare(avro_compiler *c, const json_t *type, avro_place *at)
-{
-    const char *name = json_string_value(json_object_get(type, "name"));
-    const char *space = json_string_value(json_object_get(type, "namespace"));
-    if (name == NULL || name[0] == '\0')
-        return compiler_corrupt(c, "a named type has no name", NULL);
-    avro_named key = {.type = type};
-    name_split(&key, name, space != NULL ? space : at->space, space != NULL ? strlen(space) : at->space_len);
-    const avro_named *old = names_find(c, &key);
-    if (old != NULL && old->type != type)
-        return compiler_corrupt(c, "a type is declared twice:", name);
-    at->space = key.space;
-    at->space_len = key.space_len;
-    if (old != NULL)
-        return PML_OK;
-    if (c->n_names == c->limits->names)
-        return pml_error__at(c->err, PML_E_LIMIT, PML_PLACE_FILE, c->file,
-                             "the Avro schema of %s names more than %zu types", c->file, c->limits->names);
-    if (c->names == NULL) {
-        c->names = pml_env__alloc(c->env, c->limits->names * sizeof *c->names);
-        if (c->names == NULL)
-            return pml_error__no_memory(c->err);
-    }
-    c->names[c->n_names++] = key;
-    return PML_OK;
-}
+/* ---- references ---- */
 
 /* declared: the object that says `name`, NULL when there is none around it. */
 static int compile_reference(avro_compiler *c, const char *name, const json_t *declared, avro_place at, size_t *size_min)
@@ -214,10 +110,10 @@ static int compile_reference(avro_compiler *c, const char *name, const json_t *d
         if (strcmp(name, primitives[i].name) == 0)
             return compile_primitive(c, &primitives[i], declared, &at, size_min);
     avro_named key = {0};
-    name_split(&key, name, at.space, at.space_len);
-    const avro_named *found = names_find(c, &key);
+    pml_avro_names__split(&key, name, at.space, at.space_len);
+    const avro_named *found = pml_avro_names__find(c, &key);
     if (found == NULL)
-        return compiler_corrupt(c, "it refers to an unknown type", name);
+        return pml_avro_compiler__corrupt(c, "it refers to an unknown type", name);
     at.space = found->space;
     at.space_len = found->space_len;
     at.depth++;
@@ -226,57 +122,17 @@ static int compile_reference(avro_compiler *c, const char *name, const json_t *d
 
 /* ---- constructed types ---- */
 
-/* The fields that a record is asked for. */
-typedef struct avro_wanted {
-    const pml_avro_field *fields;
-    size_t n, next; /* next: behind the last one found, where the next one is looked for first */
-    bool seen[MAP_FROM];
-    pml_map by_name; /* empty unless there are many */
-} avro_wanted;
-
-static int wanted_init(avro_wanted *w, const avro_compiler *c, const pml_avro_field *fields, size_t n)
-{
-    *w = (avro_wanted){.fields = fields, .n = n};
-    assert(n <= MAP_FROM || c->found != NULL);
-    pml_map__init(&w->by_name, c->env);
-    for (size_t i = 0; n > MAP_FROM && i < n; i++)
-        if (pml_map__put(&w->by_name, fields[i].name, strlen(fields[i].name), (void *)(uintptr_t)&fields[i], NULL) != PML_OK)
-            return pml_error__no_memory(c->err);
-    return PML_OK;
-}
-
-static const pml_avro_field *wanted_find(avro_wanted *w, const char *name)
-{
-    const pml_avro_field *found = NULL;
-    if (w->next < w->n && strcmp(w->fields[w->next].name, name) == 0)
-        found = &w->fields[w->next];
-    else if (w->n > MAP_FROM)
-        found = pml_map__get(&w->by_name, name, strlen(name));
-    for (size_t i = 0; found == NULL && w->n <= MAP_FROM && i < w->n; i++)
-        if (strcmp(w->fields[i].name, name) == 0)
-            found = &w->fields[i];
-    if (found != NULL)
-        w->next = (size_t)(found - w->fields) + 1;
-    return found;
-}
-
-/* Where it is noted that the file has the field. */
-static bool *wanted_seen(const avro_compiler *c, avro_wanted *w, const pml_avro_field *field)
-{
-    return c->found != NULL ? &c->found[field->slot] : &w->seen[field - w->fields];
-}
-
 static int compile_field(avro_compiler *c, const json_t *field, avro_place at, avro_wanted *w, size_t *size_min)
 {
     const char *name = json_string_value(json_object_get(field, "name"));
     if (name == NULL)
-        return compiler_corrupt(c, "a field has no name", NULL);
-    at.want = wanted_find(w, name);
+        return pml_avro_compiler__corrupt(c, "a field has no name", NULL);
+    at.want = pml_avro_wanted__find(w, name);
     at.slot = 0;
     if (at.want != NULL) {
-        bool *seen = wanted_seen(c, w, at.want);
+        bool *seen = pml_avro_wanted__seen(c, w, at.want);
         if (*seen)
-            return compiler_corrupt(c, "a record has two fields", name);
+            return pml_avro_compiler__corrupt(c, "a record has two fields", name);
         *seen = true;
         at.slot = c->found != NULL ? at.want->slot : (uint32_t)(at.want - w->fields);
     }
@@ -291,24 +147,24 @@ static int compile_fields(avro_compiler *c, const json_t *record, avro_place at,
     int rc;
     *size_min = 0;
     if (!json_is_array(fields))
-        return compiler_corrupt(c, "a record has no fields", NULL);
-    PML_TRY(wanted_init(&w, c, want, n_want));
+        return pml_avro_compiler__corrupt(c, "a record has no fields", NULL);
+    PML_TRY(pml_avro_wanted__init(&w, c, want, n_want));
     for (size_t i = 0; i < json_array_size(fields); i++) {
         size_t size;
         PML_TRY(compile_field(c, json_array_get(fields, i), at, &w, &size));
         *size_min += size; /* as many fixed types of PML_AVRO_FIXED_MAX bytes as the limit has ops: far below SIZE_MAX */
     }
     for (size_t i = 0; i < n_want; i++)
-        if (!*wanted_seen(c, &w, &want[i]) && (!want[i].nullable || c->own))
-            PML_TRY(compiler_corrupt(c, "it lacks the field", want[i].name));
+        if (!*pml_avro_wanted__seen(c, &w, &want[i]) && (!want[i].nullable || c->own))
+            PML_TRY(pml_avro_compiler__corrupt(c, "it lacks the field", want[i].name));
 out:
-    pml_map__clear(&w.by_name, NULL);
+    pml_avro_wanted__clear(&w);
     return rc;
 }
 
 static int compile_record(avro_compiler *c, const json_t *type, avro_place at, size_t *size_min)
 {
-    PML_RETURN_IF(names_declare(c, type, &at));
+    PML_RETURN_IF(pml_avro_names__declare(c, type, &at));
     at.depth++;
     if (at.want == NULL)
         return compile_fields(c, type, at, NULL, 0, size_min);
@@ -380,11 +236,11 @@ static int compile_items(avro_compiler *c, const json_t *type, bool map, avro_pl
 
 static int compile_fixed(avro_compiler *c, const json_t *type, avro_place at, size_t *size_min)
 {
-    PML_RETURN_IF(names_declare(c, type, &at));
+    PML_RETURN_IF(pml_avro_names__declare(c, type, &at));
     const json_t *size = json_object_get(type, "size");
     json_int_t n = json_integer_value(size);
     if (!json_is_integer(size) || n < 0 || n > PML_AVRO_FIXED_MAX)
-        return compiler_corrupt(c, "a fixed type has no size within its limit", NULL);
+        return pml_avro_compiler__corrupt(c, "a fixed type has no size within its limit", NULL);
     if (at.want != NULL)
         return compile_mismatch(c, &at, "fixed");
     *size_min = (size_t)n;
@@ -397,7 +253,7 @@ static int compile_fixed(avro_compiler *c, const json_t *type, avro_place at, si
 
 static int compile_enum(avro_compiler *c, const json_t *type, avro_place at, size_t *size_min)
 {
-    PML_RETURN_IF(names_declare(c, type, &at));
+    PML_RETURN_IF(pml_avro_names__declare(c, type, &at));
     if (at.want != NULL)
         return compile_mismatch(c, &at, "enum");
     *size_min = 1;
@@ -429,7 +285,7 @@ static int compile_union(avro_compiler *c, const json_t *type, avro_place at, si
     at.depth++;
     const json_t *branch = json_array_get(type, n == 2 ? (size_t)(1 - null_branch) : 0);
     if (json_is_array(branch))
-        return compiler_corrupt(c, "a union directly inside a union", NULL);
+        return pml_avro_compiler__corrupt(c, "a union directly inside a union", NULL);
     if (n == 2 || null_branch < 0)
         PML_RETURN_IF(compile_type(c, branch, at, &branch_min));
     c->ops[begin].target = (uint32_t)c->n_ops;
@@ -455,7 +311,7 @@ static int compile_type(avro_compiler *c, const json_t *type, avro_place at, siz
     if (name == NULL) {
         /* {"type": {...}} and {"type": [...]} are tolerated as Java's parser does. */
         at.depth++;
-        return inner != NULL ? compile_type(c, inner, at, size_min) : compiler_corrupt(c, "a type is missing", NULL);
+        return inner != NULL ? compile_type(c, inner, at, size_min) : pml_avro_compiler__corrupt(c, "a type is missing", NULL);
     }
     if (strcmp(name, "record") == 0 || strcmp(name, "error") == 0)
         return compile_record(c, type, at, size_min);
@@ -472,7 +328,7 @@ static bool is_paimons(const avro_named *top)
 {
     static const char name[] = "record", space[] = "org.apache.paimon.avro.generated";
     const avro_named paimons = {.space = space, .space_len = sizeof space - 1, .name = name, .name_len = sizeof name - 1};
-    return names_equal(top, &paimons);
+    return pml_avro_names__equal(top, &paimons);
 }
 
 /* Java writes the rows of a data file as the second branch of a union when the row type is nullable. */
@@ -481,7 +337,7 @@ static int compile_top_union(avro_compiler *c, const json_t **schema)
     const json_t *first = json_array_get(*schema, 0), *second = json_array_get(*schema, 1);
     bool null_first = is_null_type(first);
     if (json_array_size(*schema) != 2 || null_first == is_null_type(second))
-        return compiler_corrupt(c, "the top type is not a record", NULL);
+        return pml_avro_compiler__corrupt(c, "the top type is not a record", NULL);
     *schema = null_first ? second : first;
     pml_avro_op op = {.code = PML_AVRO_OP_UNION, .null_branch = null_first ? 0 : 1, .n = 2, .name = "(the row)"};
     return compiler_emit(c, op, NULL);
@@ -494,8 +350,8 @@ static int compile_top(avro_compiler *c, const json_t *schema, const pml_avro_fi
         PML_RETURN_IF(compile_top_union(c, &schema));
     const char *name = json_string_value(json_object_get(schema, "type"));
     if (name == NULL || strcmp(name, "record") != 0)
-        return compiler_corrupt(c, "the top type is not a record", NULL);
-    PML_RETURN_IF(names_declare(c, schema, &top));
+        return pml_avro_compiler__corrupt(c, "the top type is not a record", NULL);
+    PML_RETURN_IF(pml_avro_names__declare(c, schema, &top));
     c->own = c->own && is_paimons(&c->names[0]);
     bool is_union = c->n_ops > 0;
     PML_RETURN_IF(compile_fields(c, schema, top, fields, n, size_min));
@@ -514,7 +370,7 @@ static int compile_json(avro_compiler *c, pml_avro_program *out, pml_arena *aren
     json_t *schema = json_loadb((const char *)schema_json.ptr, schema_json.len, JSON_REJECT_DUPLICATES, &where);
     if (schema == NULL) {
         rc = json_error_code(&where) == json_error_out_of_memory ? pml_error__no_memory(c->err)
-                                                                 : compiler_corrupt(c, where.text, NULL);
+                                                                 : pml_avro_compiler__corrupt(c, where.text, NULL);
         goto out;
     }
     PML_TRY(compile_top(c, schema, fields, n_fields, &out->record_size_min));

@@ -140,6 +140,7 @@ static void features_that_are_not_supported_are_refused_by_name(void **state)
     static const char *const cases[][2] = {
         {TABLE(ID, "\"primaryKeys\":[\"id\"],"), "needs primary-key"},
         {TABLE(ID, "\"options\":{\"file.format\":\"orc\"},"), "needs format:orc"},
+        {TABLE(ID, "\"options\":{\"file.format\":\"avro\"},"), "needs format:avro"}, /* a table is made to be written */
         {TABLE(ID, "\"options\":{\"row-tracking.enabled\":\"true\"},"), "needs row-tracking"},
         {TABLE(ID, "\"options\":{\"deletion-vectors.enabled\":\"true\"},"), "needs deletion-vectors"},
         {TABLE(ID ",{\"name\":\"v\",\"type\":\"VARIANT\"}", ""), "needs type:"},
@@ -154,9 +155,9 @@ static void features_that_are_not_supported_are_refused_by_name(void **state)
     test_env_close(t);
 }
 
-static void options_for_writing_stop_the_writer_but_not_the_reader(void **state)
+/* The table opens with the option and is planned, but not written. */
+static void option_must_stop_writers(int code, const pml_option_pair *option, const char *words)
 {
-    (void)state;
     test_env *t = test_env_open(NULL);
     pml_table *table;
     pml_writer *w;
@@ -164,18 +165,17 @@ static void options_for_writing_stop_the_writer_but_not_the_reader(void **state)
     pml_plan *plan;
     pml_scan *scan;
     pml_error err = PML_ERROR_INIT;
-    const pml_option_pair bad = {"target-file-size", "many"};
     pml_table_open_options o = PML_TABLE_OPEN_OPTIONS_INIT;
     o.n_options = 1;
-    o.options = &bad;
+    o.options = option;
     must_ok(create(&table, t, test_path(t, "t"), simple, 0, &err), &err);
     pml_table_release(table);
     must_ok(pml_table_open(&table, t->env, test_path(t, "t"), &o, &err), &err);
     must_ok(pml_scan_new(&scan, table, &err), &err);
     must_ok(pml_scan_plan(&plan, scan, &err), &err);
-    must_fail_with(PML_E_INVAL, pml_writer_open(&w, table, &err), &err);
-    assert_non_null(strstr(err.message, "target-file-size"));
-    must_fail_with(PML_E_INVAL, pml_commit_open(&c, table, "me", &err), &err);
+    must_fail_with(code, pml_writer_open(&w, table, &err), &err);
+    assert_non_null(strstr(err.message, words));
+    must_fail_with(code, pml_commit_open(&c, table, "me", &err), &err);
     pml_plan_free(plan);
     pml_scan_free(scan);
     pml_table_release(table);
@@ -208,6 +208,13 @@ static void table_of_orc_files_is_opened_but_not_written(void **state)
     pml_scan_free(scan);
     pml_table_release(table);
     test_env_close(t);
+}
+
+static void options_for_writing_stop_the_writer_but_not_the_reader(void **state)
+{
+    (void)state;
+    option_must_stop_writers(PML_E_INVAL, &(pml_option_pair){"target-file-size", "many"}, "target-file-size");
+    option_must_stop_writers(PML_E_UNSUPPORTED, &(pml_option_pair){"file.format", "avro"}, "needs format:avro");
 }
 
 /* ---- describing ---- */
