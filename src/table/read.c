@@ -2,17 +2,16 @@
 /*
  * Reading a split of an append plan: its files one after the other, then its memory, as one stream.
  *
- *   source batch (columns stored in the file, or in memory)
- *     -> assemble: stored columns and constants of the partition, in "read columns" order (output columns first, then those that
- *        only the predicate needs)
+ *   source batch (file_source.c, or memory put together by assemble.c) in "read columns" order: output columns first, then those
+ *   that only the predicate needs
  *     -> exact predicate
  *     -> output: the read columns cut down to the output columns, rows gathered when the predicate dropped any
  */
 #include <string.h>
 
-#include "format/file_format.h"
 #include "meta/partition.h"
-#include "table/scan.h"
+#include "table/assemble.h"
+#include "table/file_source.h"
 
 typedef struct split_reader {
     pml_env *env;
@@ -23,15 +22,12 @@ typedef struct split_reader {
     /* Read columns: the plan's output columns, then extra ones of the predicate. */
     size_t n_read;
     pml_field *read_fields;
-    int32_t *stored; /* position in stored_fields, or -1: a partition column */
-    int32_t *partition_key; /* position in partition_values, where stored is -1 */
-    size_t n_stored;
-    pml_field *stored_fields;
+    pml_assembly memory; /* how they come out of memory */
     pml_value partition_values[PML_PARTITION_KEYS_MAX];
     size_t next_file, end_file; /* n_files stands for the memory */
     int32_t part, parts;
     struct ArrowArrayStream source; /* release NULL: none open */
-    const char *file;               /* path of the source; NULL: it is memory */
+    bool in_memory;                 /* what the source is */
     pml_arena arena;
 } split_reader;
 
@@ -65,38 +61,25 @@ static void add_column(void *arg, int32_t field_id)
     w->columns[w->n++] = index;
 }
 
-static int32_t partition_position(const pml_table_schema *s, int32_t column)
-{
-    for (size_t i = 0; i < s->n_partition_keys; i++)
-        if (s->partition_index[i] == column)
-            return (int32_t)i;
-    return -1;
-}
-
 static int reader_columns(split_reader *r, pml_error *err)
 {
     pml_plan *p = r->plan;
     size_t max = p->schema->n_fields;
     struct column_walk w = {r, pml_arena__array(&r->arena, max, sizeof(int32_t)), 0};
     r->read_fields = pml_arena__array(&r->arena, max, sizeof *r->read_fields);
-    r->stored = pml_arena__array(&r->arena, max, sizeof *r->stored);
-    r->partition_key = pml_arena__array(&r->arena, max, sizeof *r->partition_key);
-    r->stored_fields = pml_arena__array(&r->arena, max, sizeof *r->stored_fields);
-    if (w.columns == NULL || r->read_fields == NULL || r->stored == NULL || r->partition_key == NULL || r->stored_fields == NULL)
+    if (w.columns == NULL || r->read_fields == NULL)
         return pml_error__no_memory(err);
     for (size_t i = 0; i < p->n_columns; i++)
         w.columns[w.n++] = p->columns[i];
     if (p->predicate != NULL)
         pml_pred__columns(p->predicate, add_column, &w);
     r->n_read = w.n;
-    for (size_t i = 0; i < w.n; i++) {
+    for (size_t i = 0; i < w.n; i++)
         r->read_fields[i] = p->schema->fields[w.columns[i]];
-        r->partition_key[i] = partition_position(p->schema, w.columns[i]);
-        r->stored[i] = r->partition_key[i] >= 0 ? -1 : (int32_t)r->n_stored;
-        if (r->stored[i] >= 0)
-            r->stored_fields[r->n_stored++] = r->read_fields[i];
-    }
-    return PML_OK;
+    if (r->split->memory_part < 0)
+        return PML_OK;
+    PML_RETURN_IF(pml_partition__decode(r->partition_values, p->schema, r->split->partition, err));
+    return pml_assembly__init(&r->memory, &r->arena, p->schema, r->read_fields, r->n_read, r->partition_values, err);
 }
 
 /* ---- sources ---- */
@@ -104,49 +87,26 @@ static int reader_columns(split_reader *r, pml_error *err)
 /* Opens the next file or the memory part. */
 static int open_next(split_reader *r, pml_error *err)
 {
-    const pml_split *s = r->split;
     size_t i = r->next_file++;
-    if (i < s->n_files) {
-        char format[16];
-        const pml_format_read request = {.fields = r->stored_fields,
-                                         .n_fields = r->n_stored,
-                                         .predicate = r->plan->predicate,
-                                         .batch_rows = r->batch_rows,
-                                         .checksums = r->validate_full,
-                                         .check_values = r->validate_full,
-                                         .part = r->part,
-                                         .parts = r->parts,
-                                         .own_schema = true,
-                                         .expect_rows = s->files[i].row_count,
-                                         .expect_bytes = s->files[i].size_bytes};
-        PML_RETURN_IF(pml_path__format(format, s->files[i].name, err));
-        r->file = s->paths[i];
-        int rc = pml_format__open(&r->source, r->env, format, s->paths[i], &request, err);
-        if (rc == PML_E_NOT_FOUND)
-            rc = pml_error__at(err, PML_E_SNAPSHOT_GONE, PML_PLACE_DATA_FILE, s->paths[i],
-                               "%s is gone: its snapshot expired after the plan was made; plan again", s->paths[i]);
-        if (rc == PML_E_SNAPSHOT_GONE)
-            rc = pml_table__gone_or_damaged(r->plan->table, r->plan->snapshot_id, err);
-        return rc;
+    r->in_memory = i >= r->split->n_files;
+    if (r->in_memory) {
+        const pml_memory_read request = {r->memory.stored_fields, r->memory.n_stored, r->plan->predicate, r->batch_rows};
+        return r->plan->memory->open(&r->source, r->plan->pins, (size_t)r->split->memory_part, &request, err);
     }
-    r->file = NULL;
-    const pml_memory_read request = {r->stored_fields, r->n_stored, r->plan->predicate, r->batch_rows};
-    return r->plan->memory->open(&r->source, r->plan->pins, (size_t)s->memory_part, &request, err);
+    const pml_file_source request = {.plan = r->plan,
+                                     .split = r->split,
+                                     .file = i,
+                                     .fields = r->read_fields,
+                                     .n_fields = r->n_read,
+                                     .predicate = r->plan->predicate,
+                                     .batch_rows = r->batch_rows,
+                                     .validate_full = r->validate_full,
+                                     .part = r->part,
+                                     .parts = r->parts};
+    return pml_file_source__open(&r->source, &request, err);
 }
 
-static int source_error(split_reader *r, int code, pml_error *err)
-{
-    pml_error own = PML_ERROR_INIT;
-    if (pml_stream__last_error(&r->source, &own)) {
-        if (err != NULL)
-            *err = own;
-        return own.code;
-    }
-    const char *text = r->source.get_last_error(&r->source);
-    return pml_error__set(err, PML_E_IO, "a data file could not be read (%d): %s", code, text == NULL ? "no reason given" : text);
-}
-
-/* The next batch of the stored columns; out->release NULL at the end of the split. */
+/* The next batch of the read columns; out->release NULL at the end of the split. What memory gives was checked when it was written. */
 static int source_next(split_reader *r, struct ArrowArray *out, pml_error *err)
 {
     for (;;) {
@@ -157,7 +117,12 @@ static int source_next(split_reader *r, struct ArrowArray *out, pml_error *err)
         }
         int code = r->source.get_next(&r->source, out);
         if (code != 0)
-            return source_error(r, code, err);
+            return pml_source__error(&r->source, code, err);
+        if (out->release != NULL && r->in_memory && out->length > 0) {
+            struct ArrowArray batch = *out;
+            out->release = NULL;
+            return pml_assembly__batch(out, &r->memory, &batch, err);
+        }
         if (out->release != NULL)
             return PML_OK;
         r->source.release(&r->source);
@@ -170,29 +135,6 @@ static void release_all(struct ArrowArray *arrays, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         pml_array__release(&arrays[i]);
-}
-
-/* Moves the read columns of a source batch into columns[n_read]; the batch is released. */
-static int assemble(split_reader *r, struct ArrowArray *columns, struct ArrowArray *batch, pml_error *err)
-{
-    int rc = PML_OK;
-    if ((size_t)batch->n_children != r->n_stored || batch->offset != 0)
-        rc = pml_error__set(err, PML_E_INTERNAL, "a source gave %lld columns (offset %lld), wanted are %zu",
-                            (long long)batch->n_children, (long long)batch->offset, r->n_stored);
-    for (size_t i = 0; rc == PML_OK && i < r->n_read; i++) {
-        if (r->stored[i] < 0) {
-            rc = pml_batch__constant(&columns[i], r->env, &r->read_fields[i].type, &r->partition_values[r->partition_key[i]],
-                                     batch->length, err);
-            continue;
-        }
-        struct ArrowArray *child = batch->children[r->stored[i]];
-        columns[i] = *child;
-        child->release = NULL;
-    }
-    batch->release(batch);
-    if (rc != PML_OK)
-        release_all(columns, r->n_read);
-    return rc;
 }
 
 /* Row numbers that the predicate keeps; *n_kept == length: all of them. */
@@ -236,48 +178,20 @@ static int project(split_reader *r, struct ArrowArray *out, struct ArrowArray *w
     return rc;
 }
 
-/* A file may lack a NOT NULL column, or hold nulls where its schema has none; what leaves here says that there are none. What
-   memory gives was checked when it was written. */
-static int check_file_batch(const split_reader *r, const struct ArrowArray *whole, pml_error *err)
-{
-    pml_error wrong = PML_ERROR_INIT;
-    /* Stored values were looked at where they came from, if at all; partition values and columns made up were not. */
-    pml_check_level level = r->validate_full ? PML_CHECK_TRUSTED : PML_CHECK_BASIC;
-    if (r->file == NULL || pml_batch__check(whole, r->read_fields, r->n_read, level, &wrong) == PML_OK)
-        return PML_OK;
-    return pml_error__at(err, PML_E_CORRUPT, PML_PLACE_DATA_FILE, r->file, "%s is damaged, or its writer broke the rules: %s", r->file,
-                         wrong.message);
-}
-
 /* Turns one source batch (moved) into an output batch; out->release stays NULL when no row is left. */
-static int refine(split_reader *r, struct ArrowArray *out, struct ArrowArray *batch, pml_error *err)
+static int refine(split_reader *r, struct ArrowArray *out, struct ArrowArray *whole, pml_error *err)
 {
-    struct ArrowArray whole = {0};
-    int64_t length = batch->length, n_kept = length;
+    int64_t n_kept = whole->length;
     int64_t *rows = NULL;
-    int rc;
-    struct ArrowArray *columns = pml_env__calloc(r->env, r->n_read, sizeof *columns);
-    if (columns == NULL) {
-        batch->release(batch);
-        return pml_error__no_memory(err);
-    }
-    PML_TRY(assemble(r, columns, batch, err));
-    rc = pml_batch__from_columns(&whole, r->env, columns, r->n_read, length, err);
-    if (rc != PML_OK) {
-        release_all(columns, r->n_read);
-        goto out;
-    }
-    PML_TRY(check_file_batch(r, &whole, err));
+    int rc = PML_OK;
     if (r->plan->predicate != NULL) {
-        rows = pml_env__calloc(r->env, (size_t)length + 1, sizeof *rows);
-        rc = rows == NULL ? pml_error__no_memory(err) : filter(r, &whole, rows, &n_kept, err);
+        rows = pml_env__calloc(r->env, (size_t)whole->length + 1, sizeof *rows);
+        rc = rows == NULL ? pml_error__no_memory(err) : filter(r, whole, rows, &n_kept, err);
     }
     if (rc == PML_OK && n_kept > 0)
-        rc = project(r, out, &whole, rows, n_kept, err);
-out:
-    pml_array__release(&whole);
+        rc = project(r, out, whole, rows, n_kept, err);
+    pml_array__release(whole);
     pml_env__free(r->env, rows);
-    pml_env__free(r->env, columns);
     return rc;
 }
 
@@ -326,7 +240,6 @@ int pml_split__open_piece(struct ArrowArrayStream *out, pml_plan *plan, const pm
                                                            : o->validate == PML_VALIDATE_FULL;
     pml_arena__init(&r->arena, plan->env);
     PML_TRY(reader_columns(r, err));
-    PML_TRY(pml_partition__decode(r->partition_values, plan->schema, r->split->partition, err));
     PML_TRY(pml_type__export(&schema, plan->env, plan->out_fields, plan->n_columns, err));
     PML_TRY(pml_stream__new(out, plan->env, &schema, reader_next, reader_drop, r, err));
     r = NULL;
