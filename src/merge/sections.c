@@ -208,7 +208,7 @@ static size_t section_end(const range *v, size_t from, size_t n)
 
 int pml_sections__make(pml_sections *out, pml_arena *arena, const pml_sections_request *q, pml_error *err)
 {
-    range *v;
+    range *v = NULL;
     *out = (pml_sections){0};
     if (q->n_files == 0)
         return PML_OK;

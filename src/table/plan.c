@@ -6,6 +6,7 @@
  *   2. refuse by name what the snapshot holds and this version cannot read rightly
  *   3. live files, pruned by partition and by statistics
  *   4. splits: files of one partition-bucket, packed in write order up to the target size; the last one carries the memory
+ * Tables with a primary key take 3 and 4 otherwise: plan_pk.c.
  */
 #include <string.h>
 
@@ -142,6 +143,8 @@ static int refuse_indexes(pml_plan *p, const pml_snapshot *s, pml_error *err)
     for (size_t i = 0; i < entries.n; i++) {
         if (entries.v[i].has_global_index) /* only prunes: not using it gives the same rows */
             continue;
+        if (p->schema->n_keys > 0 && strcmp(entries.v[i].type, "HASH") == 0) /* which bucket a writer puts a key in */
+            continue;
         const char *feature =
             strcmp(entries.v[i].type, "DELETION_VECTORS") == 0 ? "deletion-vectors" : entries.v[i].type;
         return pml_error__at(
@@ -203,6 +206,10 @@ static int plan_files(pml_manifest_entries *live, pml_plan *p, const pml_snapsho
         rc = prune.rc;
         if (err != NULL)
             *err = prune.err;
+        goto out;
+    }
+    if (p->schema->n_keys > 0) {
+        rc = pml_plan__keep_keyed_files(live, p, &prune, err);
         goto out;
     }
     for (size_t i = 0; i < live->n; i++) {
