@@ -115,7 +115,8 @@ int pml_plan__sections(pml_sections *out, pml_arena *arena, const pml_plan *p, c
                                     .files = files,
                                     .n_files = n,
                                     .by_level = pml_table_options__is_lookup(&p->table->options)};
-    return pml_sections__make(out, arena, &q, err);
+    int rc = pml_sections__make(out, arena, &q, err);
+    return rc == PML_OK ? rc : pml_error__prefix(err, rc, "%s", p->table->path);
 }
 
 /* ---- splits ---- */
