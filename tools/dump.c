@@ -102,13 +102,15 @@ static int dump_stream(struct app *app, struct ArrowArrayStream *stream, lines *
 
 static int dump(struct app *app, pml_scan *scan, bool sorted)
 {
+    pml_read_options options = PML_READ_OPTIONS_INIT;
     pml_error err = PML_ERROR_INIT;
     pml_plan *plan = NULL;
     struct ArrowArrayStream stream = {0};
     lines l = {0};
+    options.flags = PML_READ_ROW_KIND;
     int rc = pml_scan_plan(&plan, scan, &err);
     if (rc == PML_OK)
-        rc = pml_read_open(&stream, plan, NULL, &err);
+        rc = pml_read_open(&stream, plan, &options, &err);
     if (rc == PML_OK)
         rc = dump_stream(app, &stream, sorted ? &l : NULL, &err);
     if (rc == PML_OK && sorted)

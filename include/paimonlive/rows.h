@@ -46,7 +46,7 @@ PML_API int pml_rows_open(struct ArrowArrayStream *out, pml_table *table, const 
 
 typedef struct pml_rows_printer pml_rows_printer;
 /* For arrays of this schema, whose fields carry "paimon.type" metadata (all streams of this library do). JSON: canonical rows,
-   `"_kind":"+I"` first unless PML_ROWS_NO_KIND. CSV: RFC 4180, null is the empty field. Returns owned. */
+   `"_kind":"+I"` first unless PML_ROWS_NO_KIND; the column that PML_READ_ROW_KIND adds is printed there, not as a column. CSV: RFC 4180, null is the empty field. Returns owned. */
 enum { PML_ROWS_NO_KIND = 0x100 };
 PML_API int pml_rows_printer_new(pml_rows_printer **out, pml_env *env, const struct ArrowSchema *schema, int32_t format_and_flags,
                                  pml_error *err);

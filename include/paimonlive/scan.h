@@ -114,8 +114,14 @@ typedef struct pml_read_options {
     int64_t split;      /* -1: all splits, else one of them */
     uint32_t validate;  /* PML_VALIDATE_*: how much of a data file is believed */
     uint32_t threads;   /* that read at once; 0 and 1: the caller's own and no other. At most PML_READ_THREADS_MAX */
+    uint32_t flags;     /* PML_READ_ROW_KIND or 0 */
+    uint32_t reserved;  /* 0 */
 } pml_read_options;
 enum { PML_READ_THREADS_MAX = 64 };
+/* One more column behind those of the plan: `_VALUE_KIND`, int8, never null: the kind of the row, 0 +I or 2 +U (1 -U and 3 -D do not come
+   out of a read). It is that of the merged row where the versions of a key were merged; rows that are read as they lie in their file,
+   and all rows of tables without a primary key, are +I, as in Java. pml_rows_print shows it as "_kind". */
+enum { PML_READ_ROW_KIND = 1 };
 /* A data file may be damaged, or the work of a program that breaks the rules, and nothing in it proves who wrote it, so the rules are
    the same for all files. DEFAULT is what the table's option read.validate says: full (the default) or basic.
      BASIC: what keeps memory safe, and the file's identity (its length and number of rows are those of the manifest; the footer
@@ -124,7 +130,7 @@ enum { PML_READ_THREADS_MAX = 64 };
             is inside a day, no null in a NOT NULL column.
    What a check finds is PML_E_CORRUPT with the file and the column. Under BASIC such values come out as they are. */
 enum { PML_VALIDATE_DEFAULT = 0, PML_VALIDATE_BASIC = 1, PML_VALIDATE_FULL = 2 };
-#define PML_READ_OPTIONS_INIT {sizeof(pml_read_options), 0, -1, 0, 0}
+#define PML_READ_OPTIONS_INIT {sizeof(pml_read_options), 0, -1, 0, 0, 0, 0}
 
 /* With threads > 1 the stream has as many threads of its own until it is released, which stops and joins them; it still belongs to
    one thread at a time, and gives the same rows in the same order, batches cut elsewhere. Files are read ahead, large ones in parts

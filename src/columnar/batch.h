@@ -49,6 +49,17 @@ typedef struct pml_row_list {
 int pml_batch__deal(struct ArrowArray *out, pml_env *env, const pml_field *fields, size_t n_fields,
                     const struct ArrowArray *batch, const pml_row_list *lists, size_t n_lists, pml_error *err);
 
+/* A row of one of several arrays. */
+typedef struct pml_row_ref {
+    uint32_t batch, row; /* row: beyond the array's own offset */
+} pml_row_ref;
+#define PML_REF_NULL UINT32_MAX /* as batch: a null */
+/* Copies the rows that refs name of arrays[refs[i].batch], any type, nested too. Entries of arrays that no reference names may be
+   NULL. PML_E_LIMIT: more text or elements than 32-bit offsets reach; PML_E_INVAL: offsets go backwards. */
+int pml_batch__gather_refs(struct ArrowArray *out, pml_env *env, const pml_type *type,
+                           const struct ArrowArray *const *arrays, size_t n_arrays, const pml_row_ref *refs, int64_t n,
+                           pml_error *err);
+
 /* The rows of n struct arrays of fields one after the other, copied into one array; offsets of the inputs are honoured.
    PML_E_LIMIT: more text or elements than 32-bit offsets reach. */
 int pml_batch__concat(struct ArrowArray *out, pml_env *env, const pml_field *fields, size_t n_fields,
@@ -60,8 +71,8 @@ typedef struct pml_shared pml_shared;
 int pml_shared__new(pml_shared **out, pml_env *env, struct ArrowArray *array, pml_error *err);
 /* Over an array that belongs to somebody else, who keeps it unchanged until drop(owner), which runs once, in any thread, when
    the last reference goes. On failure drop does not run. */
-int pml_shared__borrow(pml_shared **out, pml_env *env, const struct ArrowArray *array, void (*drop)(void *owner), void *owner,
-                       pml_error *err);
+int pml_shared__borrow(pml_shared **out, pml_env *env, const struct ArrowArray *array, void (*drop)(void *owner),
+                       void *owner, pml_error *err);
 void pml_shared__acquire(pml_shared *s);
 void pml_shared__release(pml_shared *s);
 const struct ArrowArray *pml_shared__array(const pml_shared *s);

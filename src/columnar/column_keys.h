@@ -35,8 +35,8 @@ int64_t pml_key__nan(const pml_type *t);
 static inline pml_bytes pml_text_at(const struct ArrowArray *a, int64_t row)
 {
     int32_t from = pml_load_i32(a->buffers[1], a->offset + row), to = pml_load_i32(a->buffers[1], a->offset + row + 1);
-    /* An array of empty texts may have no data buffer. */
-    return (pml_bytes){to > from ? (const uint8_t *)a->buffers[2] + from : NULL, (size_t)(to - from)};
+    /* An array of empty texts may have no data buffer. Offsets that go backwards are damage, read as an empty text. */
+    return to > from ? (pml_bytes){(const uint8_t *)a->buffers[2] + from, (size_t)(to - from)} : (pml_bytes){0};
 }
 
 #endif

@@ -12,6 +12,7 @@
  */
 #include "columnar/array_memory.h"
 #include "columnar/batch.h"
+#include "columnar/text_copy.h"
 
 typedef struct selection {
     const int64_t *rows; /* NULL: start, start + 1, ... */
@@ -157,21 +158,6 @@ static int gather_offsets(struct ArrowArray *out, const gather *g, const struct 
     return PML_OK;
 }
 
-enum { TINY_TEXT = 16, SHORT_TEXT = 64 };
-
-/* Copies n bytes of a text; *dst moves on. Short ones in one step of fixed length, where both sides have the room. */
-static inline void text_copy(uint8_t **dst, const uint8_t *dst_end, const uint8_t *src, const uint8_t *src_end, int64_t n)
-{
-    bool room = src_end - src >= SHORT_TEXT && dst_end - *dst >= SHORT_TEXT;
-    if (room && n <= TINY_TEXT)
-        memcpy(*dst, src, TINY_TEXT);
-    else if (room && n <= SHORT_TEXT)
-        memcpy(*dst, src, SHORT_TEXT);
-    else
-        memcpy(*dst, src, (size_t)n);
-    *dst += n;
-}
-
 static int gather_text(struct ArrowArray *out, const gather *g, const struct ArrowArray *a, selection s)
 {
     int rc = PML_OK;
@@ -193,12 +179,12 @@ static int gather_text(struct ArrowArray *out, const gather *g, const struct Arr
     for (int64_t i = 0; i < s.n; i++) {
         int64_t row = s.rows[i] + s.base, start = pml_load_i32(offsets, row);
         if (start != to) {
-            text_copy(&dst, dst_end, src + from, src_end, to - from);
+            pml_text_copy(&dst, dst_end, src + from, src_end, to - from);
             from = start;
         }
         to = pml_load_i32(offsets, row + 1);
     }
-    text_copy(&dst, dst_end, src + from, src_end, to - from);
+    pml_text_copy(&dst, dst_end, src + from, src_end, to - from);
 out:
     return rc;
 }

@@ -10,14 +10,8 @@
 
 #include "merge/merge.h"
 
-/* A row of a batch that the merge holds. batch PML_REF_NULL: a null. */
-typedef struct pml_row_ref {
-    uint32_t batch, row;
-} pml_row_ref;
-#define PML_REF_NULL UINT32_MAX
-
 typedef struct pml_merge_row {
-    pml_row_ref ref;
+    pml_row_ref ref; /* of a batch that the merge holds; batch PML_REF_NULL where a function picks a null */
     int64_t sequence;
     int8_t kind;
     int32_t level;
@@ -32,7 +26,8 @@ typedef struct pml_merge_group {
 } pml_merge_group;
 
 /* The column of a layout position in the batch of a reference (its row is ref.row, beyond the array's own offset). */
-static inline const struct ArrowArray *pml_merge_group__column(const pml_merge_group *g, pml_row_ref ref, int32_t position)
+static inline const struct ArrowArray *pml_merge_group__column(const pml_merge_group *g, pml_row_ref ref,
+                                                               int32_t position)
 {
     return g->batches[ref.batch]->children[position];
 }

@@ -58,21 +58,32 @@ int pml_option_source__refuse(const pml_option_source *s)
     return PML_OK;
 }
 
+/* Tables with a primary key are read, not written. */
 static int refuse_primary_key(const pml_option_source *s)
 {
     const char *engine = pml_option_source__get(s, "merge-engine");
     if (s->schema->n_primary_keys == 0)
         return PML_OK;
-    return pml_error__at(
-        s->err, PML_E_UNSUPPORTED, PML_PLACE_SCHEMA, s->where,
-        "needs primary-key, merge-engine:%.40s: %.120s has a primary key, this version reads append tables only",
-        engine == NULL ? "deduplicate" : engine, s->where);
+    if (s->for_write)
+        return pml_error__at(s->err, PML_E_UNSUPPORTED, PML_PLACE_SCHEMA, s->where,
+                             "needs primary-key: writing to %.120s, which has one; this version reads such tables only", s->where);
+    for (size_t i = 0; i < s->schema->n_keys; i++) {
+        const pml_field *f = &s->schema->fields[s->schema->key_index[i]];
+        if (pml_type__is_nested(&f->type)) /* Java makes no such table */
+            return pml_error__at(s->err, PML_E_UNSUPPORTED, PML_PLACE_SCHEMA, s->where,
+                                 "needs key-of-type: the %s column '%.80s' of %.120s cannot be a key", pml_type__word(f->type.kind),
+                                 f->name, s->where);
+    }
+    if (engine == NULL || pml_option__is_one_of("deduplicate|first-row", engine))
+        return PML_OK;
+    return pml_error__at(s->err, PML_E_UNSUPPORTED, PML_PLACE_SCHEMA, s->where,
+                         "needs merge-engine:%.40s: %.120s merges its rows by it, which this version does not", engine, s->where);
 }
 
 static int refuse_bucket(const pml_option_source *s)
 {
     const char *text = pml_option_source__get(s, "bucket");
-    if (text == NULL || strcmp(text, "-2") != 0)
+    if (text == NULL || strcmp(text, "-2") != 0 || s->schema->n_primary_keys > 0)
         return PML_OK;
     return pml_error__at(s->err, PML_E_UNSUPPORTED, PML_PLACE_OPTION, s->where,
                          "needs bucket:postpone: option bucket of %.120s is '-2', which this version does not support",

@@ -64,6 +64,13 @@ static const binding bindings[] = {
     {"deletion-vectors.enabled", BIND_BOOL, AT(deletion_vectors), 0},
     {"file-index.read.enabled", BIND_BOOL, AT(file_index_read), 0},
     {"index-file-in-data-file-dir", BIND_BOOL, AT(index_in_data_dir), 0},
+    {"merge-engine", BIND_INDEX, AT(merge_engine), 0},
+    {"changelog-producer", BIND_INDEX, AT(changelog_producer), 0},
+    {"sequence.field", BIND_STRING, AT(sequence_field), 0},
+    {"sequence.field.sort-order", BIND_INDEX, AT(sequence_order), 0},
+    {"ignore-delete", BIND_BOOL, AT(ignore_delete), 0},
+    {"force-lookup", BIND_BOOL, AT(force_lookup), 0},
+    {"deletion-vectors.merge-on-read", BIND_BOOL, AT(deletion_vectors_merge_on_read), 0},
     {"scan.snapshot-id", BIND_INT64, AT(scan_snapshot_id), 1},
     {"scan.timestamp-millis", BIND_INT64, AT(scan_timestamp_ms), INT64_MIN},
     {"scan.watermark", BIND_INT64, AT(scan_watermark), INT64_MIN},
@@ -239,6 +246,22 @@ static int bind_scan(pml_table_options *out, const pml_option_source *s)
     return pml_option_source__fail(s, PML_E_INVAL, "scan.mode", mode, needs);
 }
 
+/* Older names of ignore-delete, in the order in which Java looks for them. */
+static int bind_ignore_delete(pml_table_options *out, const pml_option_source *s)
+{
+    static const char *const keys[] = {"ignore-delete", "first-row.ignore-delete", "deduplicate.ignore-delete",
+                                       "partial-update.ignore-delete"};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        const char *text = pml_option_source__get(s, keys[i]);
+        if (text == NULL)
+            continue;
+        PML_RETURN_IF(pml_option__check_value(pml_option_rule__find(keys[i]), keys[i], text, s->where, s->err));
+        (void)pml_number__bool(&out->ignore_delete, text, strlen(text));
+        return PML_OK;
+    }
+    return PML_OK;
+}
+
 static int bind_special(pml_table_options *out, const pml_option_source *s)
 {
     const char *function = pml_option_source__get(s, "bucket-function.type");
@@ -247,8 +270,9 @@ static int bind_special(pml_table_options *out, const pml_option_source *s)
     if (function != NULL && strcasecmp(function, "mod") == 0)
         out->bucket_function = PML_BUCKET_FUNCTION_MOD;
     (void)snprintf(text, sizeof text, "%d", out->bucket);
-    if (out->bucket != -1 && out->bucket < 1)
+    if (out->bucket != -1 && out->bucket < 1 && !(out->bucket == -2 && s->schema->n_primary_keys > 0))
         return pml_option_source__fail(s, PML_E_INVAL, "bucket", text, "must be -1 or a positive number");
+    PML_RETURN_IF(bind_ignore_delete(out, s));
     if (mode != NULL)
         PML_RETURN_IF(pml_option__check_value(pml_option_rule__find("realtime.offset-mode"), "realtime.offset-mode",
                                               mode, s->where, s->err));
@@ -298,6 +322,19 @@ int pml_table_options__parse(pml_table_options *out, const pml_table_schema *s, 
         PML_RETURN_IF(pml_table_options__stats_mode(&mode, s, &o, i, err));
     *out = o;
     return PML_OK;
+}
+
+/* ---- what follows from several options ---- */
+
+bool pml_table_options__is_lookup(const pml_table_options *o)
+{
+    return o->merge_engine != PML_MERGE_ENGINE_FIRST_ROW &&
+           (o->changelog_producer == PML_CHANGELOG_LOOKUP || o->deletion_vectors || o->force_lookup);
+}
+
+bool pml_table_options__skips_level0(const pml_table_options *o)
+{
+    return (o->deletion_vectors && !o->deletion_vectors_merge_on_read) || o->merge_engine == PML_MERGE_ENGINE_FIRST_ROW;
 }
 
 /* ---- statistics ---- */

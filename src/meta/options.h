@@ -11,7 +11,7 @@
 /* Grouped by meaning, not packed: there is one for each open table. NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding) */
 typedef struct pml_table_options {
     /* Parsed values, defaults filled in. Strings borrow from the schema or the overrides. */
-    int32_t bucket; /* -1 unaware, n > 0 */
+    int32_t bucket; /* -1 unaware or dynamic, -2 postpone, n > 0 */
     enum { PML_BUCKET_FUNCTION_DEFAULT = 0, PML_BUCKET_FUNCTION_MOD } bucket_function;
     bool append_ordered, write_only;
     const char *file_format, *file_compression;
@@ -36,7 +36,18 @@ typedef struct pml_table_options {
     bool commit_force_create, ignore_empty_commit, dynamic_partition_overwrite;
     int64_t split_target_size, split_open_cost;
     const char *branch; /* "main" */
-    bool deletion_vectors, index_in_data_dir, file_index_read;
+    bool index_in_data_dir, file_index_read;
+    /* tables with a primary key */
+    enum {
+        PML_MERGE_ENGINE_DEDUPLICATE = 0,
+        PML_MERGE_ENGINE_PARTIAL_UPDATE,
+        PML_MERGE_ENGINE_AGGREGATION,
+        PML_MERGE_ENGINE_FIRST_ROW
+    } merge_engine;
+    enum { PML_CHANGELOG_NONE = 0, PML_CHANGELOG_INPUT, PML_CHANGELOG_FULL_COMPACTION, PML_CHANGELOG_LOOKUP } changelog_producer;
+    const char *sequence_field; /* names, separated by commas; NULL: none */
+    enum { PML_SEQUENCE_ASCENDING = 0, PML_SEQUENCE_DESCENDING } sequence_order;
+    bool ignore_delete, force_lookup, deletion_vectors, deletion_vectors_merge_on_read;
     /* scan selection: at most one of the values counts, the one that scan_by names */
     enum { PML_SCAN_LATEST = 0, PML_SCAN_ID, PML_SCAN_TAG, PML_SCAN_TIME, PML_SCAN_WATERMARK } scan_by;
     int64_t scan_snapshot_id, scan_timestamp_ms, scan_watermark;
@@ -70,8 +81,13 @@ int pml_table_options__parse(pml_table_options *out, const pml_table_schema *s, 
 int pml_table_options__stats_mode(pml_stats_mode *out, const pml_table_schema *s, const pml_table_options *o, size_t column,
                                   pml_error *err);
 
-/* Refuses by name every table whose content this version cannot read rightly (primary key, merge engine, formats, deletion
-   vectors, row tracking, ...). The message begins with the words "needs <feature>". The features are those of the corpus
+/* Whether merging takes, of a key's rows that were compacted, only the one of the lowest level (D 10.2). */
+bool pml_table_options__is_lookup(const pml_table_options *o);
+/* Whether reads of a snapshot leave out the files of level 0 (D 10.6). */
+bool pml_table_options__skips_level0(const pml_table_options *o);
+
+/* Refuses by name every table whose content this version cannot read rightly (merge engine, formats, deletion
+   vectors, row tracking, ...), or not write (primary key, ...). The message begins with the words "needs <feature>". The features are those of the corpus
    index: primary-key, merge-engine:<e>, format:<f>, deletion-vectors, bucket:<b>, row-tracking, data-evolution, type:<t>.
    What the schema does not show (files of an older schema, deletion vectors or ORC files left over from earlier options) is
    for the planner to refuse. */

@@ -25,7 +25,7 @@
 #define FIXED_REFUSED(key, kind, fallback, harmless, needs, reason) \
     {key, PML_OPTION_##kind, fallback, PML_OPTION_REFUSED, harmless, needs, reason, true}
 
-#define ONLY_KEYS "only tables with a primary key look at it, and those are refused"
+#define ONLY_KEYS "only writing to tables with a primary key looks at it, and that is refused"
 #define NO_COMPACTION "we compact nothing"
 #define NO_EXPIRY "our commits expire nothing; whoever maintains the table does"
 #define STREAMING "only streaming reads look at it"
@@ -112,6 +112,7 @@ const pml_option_rule pml_option_rules[] = {
     IGNORED("global-index.*", STRING, NULL, "only data evolution, which is refused"),
     {"deletion-vectors.enabled", PML_OPTION_BOOL, "false", PML_OPTION_REFUSED_WRITE, "false", "deletion-vectors",
      "rows of a file may be deleted", true},
+    HONOURED("deletion-vectors.merge-on-read", BOOL, "false", NULL),
     IGNORED("deletion-vector*", STRING, NULL, "shapes what Java writes; readers take either"),
     HONOURED("index-file-in-data-file-dir", BOOL, "false", NULL),
     FIXED_REFUSED("pk-clustering-override", BOOL, "false", "false", "pk-clustering-override", "files are not sorted by key"),
@@ -146,19 +147,29 @@ const pml_option_rule pml_option_rules[] = {
     IGNORED("num-*", STRING, NULL, NO_COMPACTION),
     IGNORED("sort-compaction.*", STRING, NULL, NO_COMPACTION),
     /* primary keys */
-    FIXED_IGNORED("merge-engine", STRING, "deduplicate", ONLY_KEYS),
-    IGNORED("changelog-producer*", STRING, NULL, ONLY_KEYS),
-    FIXED_IGNORED("sequence.field", STRING, NULL, ONLY_KEYS),
+    {"merge-engine", PML_OPTION_ENUM, "deduplicate", PML_OPTION_HONOURED, "deduplicate|partial-update|aggregation|first-row", NULL, NULL,
+     true},
+    HONOURED("changelog-producer", ENUM, "none", "none|input|full-compaction|lookup"),
+    IGNORED("changelog-producer.*", STRING, NULL, ONLY_KEYS),
+    FIXED_HONOURED("sequence.field", STRING, NULL),
+    HONOURED("sequence.field.sort-order", ENUM, "ascending", "ascending|descending"),
+    REFUSED("sequence.snapshot-ordering", BOOL, "false", "false", "sequence.snapshot-ordering",
+            "rows take their order from the snapshot that added them"),
     IGNORED("sequence.*", STRING, NULL, ONLY_KEYS),
     FIXED_IGNORED("rowkind.field", STRING, NULL, ONLY_KEYS),
+    HONOURED("ignore-delete", BOOL, "false", NULL),
+    HONOURED("deduplicate.ignore-delete", BOOL, NULL, NULL), /* older names of it */
+    HONOURED("first-row.ignore-delete", BOOL, NULL, NULL),
+    HONOURED("partial-update.ignore-delete", BOOL, NULL, NULL),
     IGNORED("ignore-*", STRING, NULL, ONLY_KEYS),
     IGNORED("aggregation.*", STRING, NULL, ONLY_KEYS),
     IGNORED("partial-update.*", STRING, NULL, ONLY_KEYS),
     IGNORED("dynamic-bucket.*", STRING, NULL, ONLY_KEYS),
     IGNORED("cross-partition-upsert.*", STRING, NULL, ONLY_KEYS),
+    REFUSED("postpone.merge-on-read", BOOL, "false", "false", "bucket:postpone", "rows have no bucket before a compaction"),
     IGNORED("postpone.*", STRING, NULL, ONLY_KEYS),
     IGNORED("lookup*", STRING, NULL, ONLY_KEYS),
-    IGNORED("force-lookup", BOOL, "false", ONLY_KEYS),
+    HONOURED("force-lookup", BOOL, "false", NULL),
     IGNORED("upsert-key", STRING, NULL, ENGINE),
     /* reading */
     HONOURED("source.split.target-size", SIZE, "128 mb", NULL),

@@ -179,13 +179,13 @@ static int split_bucket_key(const char ***out, size_t *n, pml_table_schema *s, c
 /* The primary key without the partition columns: one record per partition makes no sense, so something must remain. */
 static int trim_primary_key(pml_table_schema *s, const int32_t *key, const pml_json_source *src)
 {
-    s->bucket_index = pml_arena__array(&s->arena, s->n_primary_keys, sizeof *s->bucket_index);
-    if (s->bucket_index == NULL)
+    s->key_index = pml_arena__array(&s->arena, s->n_primary_keys, sizeof *s->key_index);
+    if (s->key_index == NULL)
         return pml_error__no_memory(src->err);
     for (size_t i = 0; i < s->n_primary_keys; i++)
         if (!is_one_of(key[i], s->partition_index, s->n_partition_keys))
-            s->bucket_index[s->n_bucket_keys++] = key[i];
-    if (s->n_primary_keys > 0 && s->n_bucket_keys == 0)
+            s->key_index[s->n_keys++] = key[i];
+    if (s->n_primary_keys > 0 && s->n_keys == 0)
         return pml_json__fail(src, src->code, "the primary key holds only partition columns: one row in a partition");
     return PML_OK;
 }
@@ -195,6 +195,8 @@ static int derive_bucket_keys(pml_table_schema *s, const int32_t *key, const pml
     const char *text = pml_table_schema__option(s, "bucket-key");
     const char **names = NULL;
     PML_RETURN_IF(trim_primary_key(s, key, src));
+    s->bucket_index = s->key_index;
+    s->n_bucket_keys = s->n_keys;
     if (text == NULL || text[strspn(text, " ")] == '\0')
         return PML_OK;
     PML_RETURN_IF(split_bucket_key(&names, &s->n_bucket_keys, s, text, src));

@@ -32,6 +32,8 @@ typedef struct pml_table_schema {
     int64_t time_ms;
     /* derived */
     int32_t *partition_index; /* column index of each partition key */
+    size_t n_keys;            /* of the trimmed primary key: without the partition columns; 0: an append table */
+    int32_t *key_index;       /* column index of each, in the order of the primary key */
     size_t n_bucket_keys;     /* option bucket-key, else trimmed primary key; empty for unaware append */
     int32_t *bucket_index;
 } pml_table_schema;

@@ -177,6 +177,10 @@ void pml_rt_context__metric_time(atomic_llong *sum, atomic_llong *max, int64_t n
 
 static int bind_options(pml_rt_context *c, pml_table *t, pml_error *err)
 {
+    if (t->schema->n_primary_keys > 0)
+        return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_SCHEMA, t->path,
+                             "needs primary-key: real-time reads and writes of %s, which has one; this version takes append tables only",
+                             t->path);
     size_t n = t->schema->n_options + t->n_overrides + c->n_overrides, at = 0;
     pml_option *all = pml_arena__array(&c->arena, n, sizeof *all);
     pml_option *over = pml_arena__array(&c->arena, t->n_overrides + c->n_overrides, sizeof *over);

@@ -6,6 +6,7 @@
  *   2. refuse by name what the snapshot holds and this version cannot read rightly
  *   3. live files, pruned by partition and by statistics
  *   4. splits: files of one partition-bucket, packed in write order up to the target size; the last one carries the memory
+ * Tables with a primary key take 3 and 4 otherwise: plan_pk.c.
  */
 #include <string.h>
 
@@ -183,6 +184,10 @@ static int plan_files(pml_manifest_entries *live, pml_plan *p, const pml_snapsho
         rc = prune.rc;
         if (err != NULL)
             *err = prune.err;
+        goto out;
+    }
+    if (p->schema->n_keys > 0) {
+        rc = pml_plan__keep_keyed_files(live, p, &prune, err);
         goto out;
     }
     for (size_t i = 0; i < live->n; i++) {

@@ -69,7 +69,7 @@ int pml_plan__write_split(pml_buf *out, const pml_plan *p, size_t i, pml_error *
                         .total_buckets = s->total_buckets,
                         .n_files = s->n_files,
                         .files = s->files,
-                        .raw_convertible = true};
+                        .raw_convertible = s->raw_convertible};
     pml_arena__init(&arena, p->env);
     PML_TRY(bucket_uri(&d.bucket_path, &arena, p, s, err));
     PML_TRY(deletions_of(&d.deletions, &arena, s, err));
@@ -101,8 +101,12 @@ out:
 
 /* ---- reading ---- */
 
-static int refuse_split(const pml_data_split *d, pml_error *err)
+static int refuse_split(const pml_data_split *d, const pml_table *t, pml_error *err)
 {
+    if (d->of_stream && t->schema->n_keys > 0)
+        return pml_error__set(err, PML_E_UNSUPPORTED,
+                              "needs incremental-split: a split of a stream shows changes of %s row by row, which this version does not read",
+                              t->path);
     if (d->has_before_files)
         return pml_error__set(err, PML_E_UNSUPPORTED,
                               "needs incremental-split: a split tells a change with the files before it, which this version does not read");
@@ -130,7 +134,7 @@ static int read_parts(pml_data_split **out, pml_plan *p, const pml_plan_part *v,
         if (v[i].bytes.ptr == NULL)
             continue;
         PML_RETURN_IF(pml_serde_split__read(&d[i], &p->arena, v[i].bytes, err));
-        PML_RETURN_IF(refuse_split(&d[i], err));
+        PML_RETURN_IF(refuse_split(&d[i], p->table, err));
         PML_RETURN_IF(check_snapshot(&p->snapshot_id, d[i].snapshot_id, err));
     }
     return PML_OK;
@@ -190,6 +194,7 @@ static int add_part(pml_plan *p, size_t *cap, const pml_plan_part *part, const p
         return pml_error__no_memory(err);
     s->bucket = disk ? d->bucket : part->bucket;
     s->total_buckets = disk ? d->total_buckets : part->total_buckets;
+    s->raw_convertible = !disk || p->schema->n_keys == 0 || d->raw_convertible;
     s->memory_part = part->memory_part;
     s->memory_rows = part->memory_rows;
     PML_RETURN_IF(pml_plan__partition_path(&s->partition_path, p, s->partition, err));

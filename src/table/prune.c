@@ -25,6 +25,20 @@ static int partition_part(pml_prune *pr, pml_error *err)
     return PML_OK;
 }
 
+static int key_part(pml_prune *pr, pml_error *err)
+{
+    const pml_table_schema *s = pr->schema;
+    int32_t *ids = pml_arena__array(&pr->arena, s->n_keys, sizeof *ids);
+    pr->key_fields = pml_arena__array(&pr->arena, s->n_keys, sizeof *pr->key_fields);
+    if (ids == NULL || pr->key_fields == NULL)
+        return pml_error__no_memory(err);
+    for (size_t i = 0; i < s->n_keys; i++) {
+        pr->key_fields[i] = s->fields[s->key_index[i]];
+        ids[i] = pr->key_fields[i].id;
+    }
+    return pml_pred__project(&pr->key_pred, &pr->arena, pr->predicate, ids, s->n_keys) == PML_OK ? PML_OK : pml_error__no_memory(err);
+}
+
 int pml_prune__init(pml_prune *pr, pml_env *env, const pml_table_schema *schema, const pml_table_options *options,
                     const pml_pred *predicate, pml_error *err)
 {
@@ -37,7 +51,10 @@ int pml_prune__init(pml_prune *pr, pml_env *env, const pml_table_schema *schema,
                               schema->n_partition_keys, PML_PARTITION_KEYS_MAX);
     if (predicate != NULL && schema->n_partition_keys > 0)
         PML_RETURN_IF(partition_part(pr, err));
-    if (predicate != NULL && options->bucket > 0)
+    if (predicate != NULL && schema->n_keys > 0)
+        PML_RETURN_IF(key_part(pr, err));
+    /* The buckets that compaction gives to the rows of bucket -2 are those of a fixed number, which each entry names. */
+    if (predicate != NULL && (options->bucket > 0 || options->bucket == -2))
         PML_RETURN_IF(pml_bucket_choice__new(&pr->buckets, env, schema, options, predicate, err));
     return PML_OK;
 }
@@ -86,10 +103,10 @@ static bool is_dealt_by_blanks(const pml_prune *pr, const pml_data_file *f)
 
 /* Bounds that Java takes from ORC's footers: of CHAR those of padded texts, which are greater than what is read; of numbers with NaN
    either nothing but NaN or no sign of it. */
-static void drop_orc_bounds(pml_column_stats *stats, const pml_table_schema *s)
+static void drop_orc_bounds(pml_column_stats *stats, const pml_field *fields, size_t n)
 {
-    for (size_t i = 0; i < s->n_fields; i++) {
-        pml_type_kind kind = s->fields[i].type.kind;
+    for (size_t i = 0; i < n; i++) {
+        pml_type_kind kind = fields[i].type.kind;
         if (kind == PML_TYPE_CHAR || kind == PML_TYPE_FLOAT || kind == PML_TYPE_DOUBLE)
             stats[i].min = stats[i].max = (pml_value){0};
     }
@@ -131,22 +148,35 @@ bool pml_prune__keep_entry(void *arg, const pml_manifest_entry *e)
     return matches;
 }
 
+/* Whether statistics of n fields leave a match possible. */
+static int test_stats(bool *matches, const pml_prune *pr, const pml_pred *predicate, const pml_simple_stats *of,
+                      const pml_string_list *cols, const pml_field *fields, size_t n, const pml_data_file *f, pml_error *err)
+{
+    pml_column_stats *stats = pml_env__calloc(pr->env, n, sizeof *stats);
+    int rc = stats == NULL ? pml_error__no_memory(err) : pml_column_stats__decode(stats, pr->env, of, cols, fields, n, err);
+    if (rc == PML_OK && is_orc(f))
+        drop_orc_bounds(stats, fields, n);
+    if (rc == PML_OK)
+        *matches = pml_pred__may_match(predicate, stats, n, f->row_count);
+    else
+        rc = pml_error__prefix(err, rc, "statistics of %s", f->name);
+    pml_env__free(pr->env, stats);
+    return rc;
+}
+
+int pml_prune__keys(bool *matches, pml_prune *pr, const pml_data_file *f, pml_error *err)
+{
+    *matches = true;
+    if (pr->key_pred == NULL)
+        return PML_OK;
+    return test_stats(matches, pr, pr->key_pred, &f->key_stats, &(pml_string_list){0}, pr->key_fields, pr->schema->n_keys, f, err);
+}
+
 int pml_prune__file(bool *matches, pml_prune *pr, const pml_data_file *f, pml_error *err)
 {
     *matches = true;
     if (pr->predicate == NULL)
         return PML_OK;
-    size_t n = pr->schema->n_fields;
-    pml_column_stats *stats = pml_env__calloc(pr->env, n, sizeof *stats);
-    int rc = stats == NULL ? pml_error__no_memory(err)
-                           : pml_column_stats__decode(stats, pr->env, &f->value_stats, &f->value_stats_cols, pr->schema->fields, n,
-                                                      err);
-    if (rc == PML_OK && is_orc(f))
-        drop_orc_bounds(stats, pr->schema);
-    if (rc == PML_OK)
-        *matches = pml_pred__may_match(pr->predicate, stats, n, f->row_count);
-    else
-        rc = pml_error__prefix(err, rc, "statistics of %s", f->name);
-    pml_env__free(pr->env, stats);
-    return rc;
+    return test_stats(matches, pr, pr->predicate, &f->value_stats, &f->value_stats_cols, pr->schema->fields, pr->schema->n_fields, f,
+                      err);
 }

@@ -18,6 +18,8 @@ typedef struct pml_prune {
     pml_pred *partition_pred; /* the conjuncts over partition columns only; NULL: none */
     int32_t partition_ids[64];
     pml_field *partition_fields; /* as the statistics of a manifest list have them */
+    pml_pred *key_pred; /* the conjuncts over the trimmed primary key only; NULL: none, or no primary key */
+    pml_field *key_fields; /* as the key statistics of a file have them */
     struct pml_bucket_choice *buckets; /* NULL: any bucket may match */
     pml_map verdicts; /* partition bytes -> whether it matches: a table has few partitions and many files */
     pml_arena arena;
@@ -36,6 +38,8 @@ int pml_prune__bucket(bool *matches, pml_prune *pr, int32_t bucket, int32_t tota
    the pml_prune. */
 bool pml_prune__keep_manifest(void *arg, const pml_manifest_meta *m);
 bool pml_prune__keep_entry(void *arg, const pml_manifest_entry *e);
+/* False: no key of the file can match. Files of tables with a primary key have statistics of their keys. */
+int pml_prune__keys(bool *matches, pml_prune *pr, const pml_data_file *f, pml_error *err);
 /* False: no row of the file can match. */
 int pml_prune__file(bool *matches, pml_prune *pr, const pml_data_file *f, pml_error *err);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading a split of an append plan: its files one after the other, then its memory, as one stream.
+ * Reading a split: its files one after the other, then its memory, as one stream; or its files merged (read_merge.c).
  *
- *   source batch (file_source.c, or memory put together by assemble.c) in "read columns" order: output columns first, then those
- *   that only the predicate needs
+ *   source batch (file_source.c, read_merge.c, or memory put together by assemble.c) in "read columns" order: output columns first,
+ *   then those that only the predicate needs, then the kind of a merged row if it is wanted
  *     -> exact predicate
  *     -> output: the read columns cut down to the output columns, rows gathered when the predicate dropped any
  */
@@ -12,6 +12,7 @@
 #include "meta/partition.h"
 #include "table/assemble.h"
 #include "table/file_source.h"
+#include "table/read_merge.h"
 
 typedef struct split_reader {
     pml_env *env;
@@ -19,7 +20,8 @@ typedef struct split_reader {
     const pml_split *split;
     int64_t batch_rows;
     bool validate_full;
-    /* Read columns: the plan's output columns, then extra ones of the predicate. */
+    bool merges, with_kind;
+    /* Read columns: the plan's output columns, then extra ones of the predicate, then the kind of merged rows. */
     size_t n_read;
     pml_field *read_fields;
     pml_assembly memory; /* how they come out of memory */
@@ -66,7 +68,7 @@ static int reader_columns(split_reader *r, pml_error *err)
     pml_plan *p = r->plan;
     size_t max = p->schema->n_fields;
     struct column_walk w = {r, pml_arena__array(&r->arena, max, sizeof(int32_t)), 0};
-    r->read_fields = pml_arena__array(&r->arena, max, sizeof *r->read_fields);
+    r->read_fields = pml_arena__array(&r->arena, max + 1, sizeof *r->read_fields);
     if (w.columns == NULL || r->read_fields == NULL)
         return pml_error__no_memory(err);
     for (size_t i = 0; i < p->n_columns; i++)
@@ -76,6 +78,8 @@ static int reader_columns(split_reader *r, pml_error *err)
     r->n_read = w.n;
     for (size_t i = 0; i < w.n; i++)
         r->read_fields[i] = p->schema->fields[w.columns[i]];
+    if (r->merges && r->with_kind)
+        r->read_fields[r->n_read++] = pml_field_value_kind;
     if (r->split->memory_part < 0)
         return PML_OK;
     PML_RETURN_IF(pml_partition__decode(r->partition_values, p->schema, r->split->partition, err));
@@ -84,9 +88,24 @@ static int reader_columns(split_reader *r, pml_error *err)
 
 /* ---- sources ---- */
 
+static int open_merged(split_reader *r, pml_error *err)
+{
+    const pml_merge_read request = {.plan = r->plan,
+                                    .split = r->split,
+                                    .fields = r->read_fields,
+                                    .n_fields = r->n_read,
+                                    .predicate = r->plan->predicate,
+                                    .batch_rows = r->batch_rows,
+                                    .validate_full = r->validate_full};
+    r->next_file = r->split->n_files;
+    return pml_merge_read__open(&r->source, &request, err);
+}
+
 /* Opens the next file or the memory part. */
 static int open_next(split_reader *r, pml_error *err)
 {
+    if (r->merges && r->next_file < r->split->n_files)
+        return open_merged(r, err);
     size_t i = r->next_file++;
     r->in_memory = i >= r->split->n_files;
     if (r->in_memory) {
@@ -155,25 +174,34 @@ static int filter(split_reader *r, const struct ArrowArray *batch, int64_t *rows
     return rc;
 }
 
+/* Output column i of the read columns `whole`, cut to the kept rows. */
+static int project_column(split_reader *r, struct ArrowArray *out, struct ArrowArray *whole, size_t i, const int64_t *rows,
+                          int64_t n_kept, pml_error *err)
+{
+    static const pml_value insert = {.kind = PML_VALUE_INT, .i = 0};
+    if (i == r->plan->n_columns && !r->merges) /* what is read without merging counts as inserted, whatever the file says (D 10.5) */
+        return pml_batch__constant(out, r->env, &pml_field_value_kind.type, &insert, n_kept, err);
+    size_t from = i == r->plan->n_columns ? r->n_read - 1 : i;
+    if (n_kept < whole->length)
+        return pml_batch__gather(out, r->env, &r->read_fields[from].type, whole->children[from], rows, n_kept, err);
+    *out = *whole->children[from];
+    whole->children[from]->release = NULL;
+    return PML_OK;
+}
+
 /* Cuts `whole` (moved) down to the output columns, and to the kept rows. */
 static int project(split_reader *r, struct ArrowArray *out, struct ArrowArray *whole, const int64_t *rows, int64_t n_kept,
                    pml_error *err)
 {
-    pml_plan *p = r->plan;
-    struct ArrowArray *columns = pml_env__calloc(r->env, p->n_columns, sizeof *columns);
+    size_t n = r->plan->n_columns + r->with_kind;
+    struct ArrowArray *columns = pml_env__calloc(r->env, n, sizeof *columns);
     int rc = columns == NULL ? pml_error__no_memory(err) : PML_OK;
-    for (size_t i = 0; rc == PML_OK && i < p->n_columns; i++) {
-        if (n_kept == whole->length) {
-            columns[i] = *whole->children[i];
-            whole->children[i]->release = NULL;
-        } else {
-            rc = pml_batch__gather(&columns[i], r->env, &r->read_fields[i].type, whole->children[i], rows, n_kept, err);
-        }
-    }
+    for (size_t i = 0; rc == PML_OK && i < n; i++)
+        rc = project_column(r, &columns[i], whole, i, rows, n_kept, err);
     if (rc == PML_OK)
-        rc = pml_batch__from_columns(out, r->env, columns, p->n_columns, n_kept, err);
+        rc = pml_batch__from_columns(out, r->env, columns, n, n_kept, err);
     if (rc != PML_OK && columns != NULL)
-        release_all(columns, p->n_columns);
+        release_all(columns, n);
     pml_env__free(r->env, columns);
     whole->release(whole);
     return rc;
@@ -232,6 +260,8 @@ int pml_split__open_piece(struct ArrowArrayStream *out, pml_plan *plan, const pm
     pml_plan__acquire(plan);
     r->plan = plan;
     r->split = &plan->splits[piece->split];
+    r->merges = pml_split__merges(plan, r->split);
+    r->with_kind = (o->flags & PML_READ_ROW_KIND) != 0;
     r->next_file = piece->first;
     r->end_file = piece->end;
     r->part = piece->part;
@@ -241,7 +271,7 @@ int pml_split__open_piece(struct ArrowArrayStream *out, pml_plan *plan, const pm
                                                            : o->validate == PML_VALIDATE_FULL;
     pml_arena__init(&r->arena, plan->env);
     PML_TRY(reader_columns(r, err));
-    PML_TRY(pml_type__export(&schema, plan->env, plan->out_fields, plan->n_columns, err));
+    PML_TRY(pml_read__schema(&schema, plan, o, err));
     PML_TRY(pml_stream__new(out, plan->env, &schema, reader_next, reader_drop, r, err));
     r = NULL;
 out:

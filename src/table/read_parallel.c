@@ -2,7 +2,8 @@
 /*
  * A plan read by several threads, in the order of one.
  *
- *   1. The plan is walked as pieces: a file or, of a large one, a part of it; then the memory of its split.
+ *   1. The plan is walked as pieces: a file or, of a large one, a part of it; then the memory of its split. A split whose files are
+ *      merged is one piece.
  *   2. Each thread takes the next piece, reads it whole and puts its batches into the piece's queue.
  *   3. The caller takes the batches of the first piece until it ends, then those of the second one, and so on.
  *
@@ -92,8 +93,14 @@ static bool piece_next_locked(parallel_reader *r, pml_split_piece *out)
         *p = (pml_split_piece){.split = p->split + 1};
     if (p->split >= r->end)
         return false;
+    const pml_split *s = &r->plan->splits[p->split];
+    if (pml_split__merges(r->plan, s)) {
+        *out = (pml_split_piece){.split = p->split, .end = split_end(s), .parts = 1};
+        p->first = split_end(s);
+        return true;
+    }
     if (p->part == 0)
-        p->parts = parts_of(r, &r->plan->splits[p->split], p->first);
+        p->parts = parts_of(r, s, p->first);
     p->end = p->first + 1;
     *out = *p;
     if (++p->part == p->parts) {
@@ -367,7 +374,7 @@ int pml_read__open_parallel(struct ArrowArrayStream *out, pml_plan *plan, const 
         rc = pml_error__no_memory(err);
         goto out;
     }
-    PML_TRY(pml_type__export(&schema, plan->env, plan->out_fields, plan->n_columns, err));
+    PML_TRY(pml_read__schema(&schema, plan, o, err));
     /* Fewer threads than asked for read as well, only slower. */
     while (r->n_threads < o->threads && pml_thread__start(&r->threads[r->n_threads], thread_run, r) == 0)
         r->n_threads++;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "columnar/batch.h"
-#include "table/scan.h"
+#include "table/read_merge.h"
 
 typedef struct plan_reader {
     pml_env *env;
@@ -60,6 +60,22 @@ static int plan_reader_next(void *owner, struct ArrowArray *out, pml_error *err)
     return PML_OK;
 }
 
+int pml_read__schema(struct ArrowSchema *out, const pml_plan *plan, const pml_read_options *o, pml_error *err)
+{
+    size_t n = plan->n_columns;
+    if ((o->flags & PML_READ_ROW_KIND) == 0)
+        return pml_type__export(out, plan->env, plan->out_fields, n, err);
+    pml_field *fields = pml_env__calloc(plan->env, n + 1, sizeof *fields);
+    if (fields == NULL)
+        return pml_error__no_memory(err);
+    if (n > 0)
+        memcpy(fields, plan->out_fields, n * sizeof *fields);
+    fields[n] = pml_field_value_kind;
+    int rc = pml_type__export(out, plan->env, fields, n + 1, err);
+    pml_env__free(plan->env, fields);
+    return rc;
+}
+
 int pml_read_open(struct ArrowArrayStream *out, pml_plan *plan, const pml_read_options *options, pml_error *err)
 {
     const pml_read_options defaults = PML_READ_OPTIONS_INIT;
@@ -72,9 +88,9 @@ int pml_read_open(struct ArrowArrayStream *out, pml_plan *plan, const pml_read_o
         return pml_error__set(err, PML_E_INVAL, "pml_read_options.struct_size is %zu, this library knows %zu",
                               o->struct_size, sizeof *o);
     if (o->split < -1 || o->split >= (int64_t)plan->n_splits || o->batch_rows < 0 || o->validate > PML_VALIDATE_FULL ||
-        o->threads > PML_READ_THREADS_MAX)
-        return pml_error__set(err, PML_E_INVAL, "read options: split %lld of %zu, batch_rows %lld, validate %u, threads %u",
-                              (long long)o->split, plan->n_splits, (long long)o->batch_rows, o->validate, o->threads);
+        o->threads > PML_READ_THREADS_MAX || (o->flags & ~(uint32_t)PML_READ_ROW_KIND) != 0 || o->reserved != 0)
+        return pml_error__set(err, PML_E_INVAL, "read options: split %lld of %zu, batch_rows %lld, validate %u, threads %u, flags 0x%x",
+                              (long long)o->split, plan->n_splits, (long long)o->batch_rows, o->validate, o->threads, o->flags);
     /* What one batch answers is not worth a thread. */
     int64_t batch_rows = o->batch_rows > 0 ? o->batch_rows : plan->table->options.read_batch_rows;
     if (o->threads > 1 && (plan->limit < 0 || plan->limit > batch_rows))
@@ -90,7 +106,7 @@ int pml_read_open(struct ArrowArrayStream *out, pml_plan *plan, const pml_read_o
     r->next = o->split < 0 ? 0 : (size_t)o->split;
     r->end = o->split < 0 ? plan->n_splits : (size_t)o->split + 1;
     r->left = plan->limit;
-    PML_TRY(pml_type__export(&schema, plan->env, plan->out_fields, plan->n_columns, err));
+    PML_TRY(pml_read__schema(&schema, plan, o, err));
     PML_TRY(pml_stream__new(out, plan->env, &schema, plan_reader_next, plan_reader_drop, r, err));
     r = NULL;
 out:
@@ -133,36 +149,62 @@ static int count_by_reading(int64_t *rows, pml_plan *plan, pml_error *err)
     return rc;
 }
 
+/* The rows of n splits, read with the columns of the predicate only. The plan itself is not changed for others. */
+static int count_splits(int64_t *rows, pml_plan *plan, pml_split *splits, size_t n, pml_error *err)
+{
+    pml_plan narrow = {.refs = 1,
+                       .env = plan->env,
+                       .table = plan->table,
+                       .snapshot_id = plan->snapshot_id,
+                       .schema = plan->schema,
+                       .columns = plan->columns,
+                       .out_fields = plan->out_fields,
+                       .predicate = plan->predicate,
+                       .limit = plan->limit,
+                       .n_splits = n,
+                       .splits = splits,
+                       .memory = plan->memory,
+                       .pins = plan->pins};
+    return count_by_reading(rows, &narrow, err);
+}
+
+/* Splits that merge are read, of all others the metadata knows the number of rows. */
+static int count_without_predicate(int64_t *rows, pml_plan *plan, pml_error *err)
+{
+    size_t n = 0;
+    int64_t merged = 0;
+    int rc = PML_OK;
+    pml_split *merging = pml_env__calloc(plan->env, plan->n_splits, sizeof *merging);
+    if (merging == NULL)
+        return pml_error__no_memory(err);
+    bool over = false;
+    for (size_t i = 0; i < plan->n_splits; i++) {
+        if (pml_split__merges(plan, &plan->splits[i])) {
+            merging[n++] = plan->splits[i];
+            continue;
+        }
+        over = over || __builtin_add_overflow(*rows, pml_split__rows_on_disk(&plan->splits[i]), rows) ||
+               __builtin_add_overflow(*rows, plan->splits[i].memory_rows, rows);
+    }
+    if (!over && n > 0)
+        rc = count_splits(&merged, plan, merging, n, err);
+    if (rc == PML_OK && (over || __builtin_add_overflow(*rows, merged, rows)))
+        rc = pml_error__at(err, PML_E_CORRUPT, PML_PLACE_SNAPSHOT, plan->table->path,
+                           "the row counts of snapshot %lld of %s pass 2^63", (long long)plan->snapshot_id, plan->table->path);
+    pml_env__free(plan->env, merging);
+    return rc;
+}
+
 int pml_plan_count(int64_t *rows, pml_plan *plan, pml_error *err)
 {
     PML_RETURN_IF(pml_error__need(rows, "rows", err));
     *rows = 0;
-    if (plan->predicate != NULL) {
-        /* No output columns: only what the predicate needs is read. The plan itself is not changed for others. */
-        pml_plan narrow = {.refs = 1,
-                           .env = plan->env,
-                           .table = plan->table,
-                           .snapshot_id = plan->snapshot_id,
-                           .schema = plan->schema,
-                           .columns = plan->columns,
-                           .out_fields = plan->out_fields,
-                           .predicate = plan->predicate,
-                           .limit = plan->limit,
-                           .n_splits = plan->n_splits,
-                           .splits = plan->splits,
-                           .memory = plan->memory,
-                           .pins = plan->pins};
-        return count_by_reading(rows, &narrow, err);
-    }
-    for (size_t i = 0; i < plan->n_splits; i++)
-        if (__builtin_add_overflow(*rows, pml_split__rows_on_disk(&plan->splits[i]), rows) ||
-            __builtin_add_overflow(*rows, plan->splits[i].memory_rows, rows)) {
-            *rows = 0;
-            return pml_error__at(err, PML_E_CORRUPT, PML_PLACE_SNAPSHOT, plan->table->path,
-                                 "the row counts of snapshot %lld of %s pass 2^63", (long long)plan->snapshot_id,
-                                 plan->table->path);
-        }
-    if (plan->limit >= 0 && *rows > plan->limit)
+    if (plan->predicate != NULL)
+        return count_splits(rows, plan, plan->splits, plan->n_splits, err);
+    int rc = count_without_predicate(rows, plan, err);
+    if (rc != PML_OK)
+        *rows = 0;
+    else if (plan->limit >= 0 && *rows > plan->limit)
         *rows = plan->limit;
-    return PML_OK;
+    return rc;
 }

@@ -18,7 +18,7 @@ struct pml_rows_printer {
     int32_t format; /* PML_ROWS_JSON or PML_ROWS_CSV */
     bool kind;
     pml_field *fields;
-    size_t n_fields;
+    size_t n_fields, n_printed; /* the last field is not printed where it gives "_kind" */
     pml_bytes *prefixes; /* of column i: `"name":`, with what stands before it */
     pml_buf text;        /* kept between calls */
 };
@@ -28,10 +28,10 @@ static int printer_make_prefixes(pml_rows_printer *p, pml_error *err)
     int rc = PML_OK;
     pml_buf b;
     pml_buf__init(&b, p->env, ROWS_TEXT_MAX);
-    p->prefixes = pml_arena__array(&p->arena, p->n_fields == 0 ? 1 : p->n_fields, sizeof *p->prefixes);
+    p->prefixes = pml_arena__array(&p->arena, p->n_printed == 0 ? 1 : p->n_printed, sizeof *p->prefixes);
     if (p->prefixes == NULL)
         rc = pml_error__no_memory(err);
-    for (size_t i = 0; rc == PML_OK && i < p->n_fields; i++) {
+    for (size_t i = 0; rc == PML_OK && i < p->n_printed; i++) {
         pml_buf__reset(&b);
         if (i > 0 || p->kind)
             pml_buf__append_byte(&b, ',');
@@ -47,6 +47,14 @@ static int printer_make_prefixes(pml_rows_printer *p, pml_error *err)
     }
     pml_buf__clear(&b);
     return rc;
+}
+
+/* What a read with PML_READ_ROW_KIND gives. No column of a table may have this name. */
+static bool has_kind_column(const pml_rows_printer *p)
+{
+    const pml_field *last = p->n_fields == 0 ? NULL : &p->fields[p->n_fields - 1];
+    return p->kind && p->format == PML_ROWS_JSON && last != NULL && last->type.kind == PML_TYPE_TINYINT &&
+           strcmp(last->name, "_VALUE_KIND") == 0;
 }
 
 int pml_rows_printer_new(pml_rows_printer **out, pml_env *env, const struct ArrowSchema *schema,
@@ -69,6 +77,7 @@ int pml_rows_printer_new(pml_rows_printer **out, pml_env *env, const struct Arro
     pml_arena__init(&p->arena, env);
     pml_buf__init(&p->text, env, ROWS_TEXT_MAX);
     PML_TRY(pml_row_text__fields(&p->fields, &p->n_fields, &p->arena, schema, err));
+    p->n_printed = p->n_fields - has_kind_column(p);
     PML_TRY(printer_make_prefixes(p, err));
     *out = p;
     return PML_OK;
@@ -88,14 +97,22 @@ void pml_rows_printer_free(pml_rows_printer *p)
     pml_env_release(env);
 }
 
+/* The kind of a row, -1: none that there is. */
+static int64_t kind_of(const pml_rows_printer *p, const struct ArrowArray *batch, int64_t row)
+{
+    pml_value v;
+    if (p->n_printed == p->n_fields)
+        return 0;
+    pml_value__get(&v, &p->fields[p->n_printed].type, batch->children[p->n_printed], batch->offset + row);
+    return v.kind == PML_VALUE_INT && v.i >= 0 && v.i <= 3 ? v.i : -1;
+}
+
 static void print_json(pml_rows_printer *p, const struct ArrowArray *batch, int64_t row)
 {
+    static const char *const heads[] = {"{\"_kind\":\"+I\"", "{\"_kind\":\"-U\"", "{\"_kind\":\"+U\"", "{\"_kind\":\"-D\""};
     pml_buf *b = &p->text;
-    if (p->kind)
-        pml_buf__append_str(b, "{\"_kind\":\"+I\"");
-    else
-        pml_buf__append_byte(b, '{');
-    for (size_t i = 0; i < p->n_fields && b->rc == PML_OK; i++) {
+    pml_buf__append_str(b, p->kind ? heads[kind_of(p, batch, row)] : "{");
+    for (size_t i = 0; i < p->n_printed && b->rc == PML_OK; i++) {
         pml_buf__append(b, p->prefixes[i].ptr, p->prefixes[i].len);
         pml_row_text__append(b, &p->fields[i].type, batch->children[i], batch->offset + row);
     }
@@ -187,6 +204,9 @@ static int batch_check(const pml_rows_printer *p, const struct ArrowArray *array
     if (first < 0 || n < 0 || first > array->length || n > array->length - first)
         return pml_error__set(err, PML_E_INVAL, "rows %lld to %lld are outside of the array of %lld rows",
                               (long long)first, (long long)(first + n), (long long)array->length);
+    for (int64_t row = first; p->n_printed < p->n_fields && row < first + n; row++)
+        if (kind_of(p, array, row) < 0)
+            return pml_error__set(err, PML_E_INVAL, "the _VALUE_KIND of row %lld is none of 0 +I, 1 -U, 2 +U, 3 -D", (long long)row);
     return PML_OK;
 }
 

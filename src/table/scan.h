@@ -33,6 +33,7 @@ typedef struct pml_split {
     pml_bytes partition; /* counted row bytes */
     const char *partition_path;
     int32_t bucket, total_buckets;
+    bool raw_convertible; /* as Java says of it: its files may be read one by one */
     size_t n_files;
     pml_data_file *files;
     const char **paths;   /* full path of each file */
@@ -63,6 +64,30 @@ struct pml_plan {
 void pml_plan__acquire(pml_plan *plan);
 /* Packs live files and memory parts into splits (splits.c). */
 int pml_plan__make_splits(pml_plan *plan, const pml_manifest_entries *live, pml_error *err);
+/* The files and memory of one partition-bucket, on their way into splits. */
+typedef struct pml_plan_group {
+    pml_bytes partition;
+    int32_t bucket, total_buckets;
+    size_t n, cap;
+    const pml_data_file **files;
+    int64_t memory_part;
+} pml_plan_group;
+/* *out: the new split, until the next one is made. */
+int pml_plan__add_group_split(pml_split **out, pml_plan *p, size_t *cap, const pml_plan_group *g, const char *path,
+                              const pml_data_file *const *files, size_t n, pml_error *err);
+
+/* ---- tables with a primary key (plan_pk.c) ---- */
+struct pml_prune;
+struct pml_sections;
+/* Of the live files those that a read shows and that may match. */
+int pml_plan__keep_keyed_files(pml_manifest_entries *live, pml_plan *p, struct pml_prune *prune, pml_error *err);
+int pml_plan__pack_keyed(pml_plan *p, size_t *cap, pml_plan_group *g, struct pml_prune *prune, pml_error *err);
+/* Which files of a split, or of a bucket, must be merged with each other. */
+int pml_plan__sections(struct pml_sections *out, pml_arena *arena, const pml_plan *p, const pml_data_file *const *files, size_t n,
+                       pml_error *err);
+/* Whether several rows of a key meet in the split, or rows that are deletes. If not, its files are read one by one, each row as +I. */
+bool pml_split__merges(const pml_plan *p, const pml_split *s);
+
 /* Rows of the files of a split by the metadata, at most INT64_MAX. */
 int64_t pml_split__rows_on_disk(const pml_split *s);
 /* The pieces of that: a split with room for n_files, a file into it (its partition and bucket are set), and the partition's
@@ -100,6 +125,8 @@ typedef struct pml_split_piece {
 } pml_split_piece;
 int pml_split__open_piece(struct ArrowArrayStream *out, pml_plan *plan, const pml_split_piece *piece, const pml_read_options *options,
                           pml_error *err);
+/* What a read of the plan gives: its columns, and the kind of rows if the options ask for it. */
+int pml_read__schema(struct ArrowSchema *out, const pml_plan *plan, const pml_read_options *options, pml_error *err);
 /* A plan by several threads (read_parallel.c). options were checked. */
 int pml_read__open_parallel(struct ArrowArrayStream *out, pml_plan *plan, const pml_read_options *options, pml_error *err);
 /* Cuts the batch to the rows still wanted, and counts them off. */

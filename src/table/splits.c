@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Splits of an append plan (Java: AppendOnlySplitGenerator): the files of one partition-bucket in write order, packed one after
+ * Splits of a plan, partition-bucket by partition-bucket; those of tables with a primary key: plan_pk.c. Of an append plan (Java:
+ * AppendOnlySplitGenerator): the files of one partition-bucket in write order, packed one after
  * the other until the target size. Only the last split of a partition-bucket carries its memory, so that all others stay
  * independent of this process.
  */
@@ -11,17 +12,9 @@
 #include "table/prune.h"
 #include "table/scan.h"
 
-typedef struct group {
-    pml_bytes partition;
-    int32_t bucket, total_buckets;
-    size_t n, cap;
-    const pml_data_file **files;
-    int64_t memory_part;
-} group;
-
 typedef struct groups {
-    pml_map by_key; /* partition bytes + bucket -> group */
-    group **v;      /* in order of appearance */
+    pml_map by_key; /* partition bytes + bucket -> pml_plan_group */
+    pml_plan_group **v;      /* in order of appearance */
     size_t n, cap;
 } groups;
 
@@ -47,19 +40,19 @@ static int grow(void **v, size_t *cap, size_t n, pml_arena *arena)
     return PML_OK;
 }
 
-static int group_of(group **out, groups *g, pml_buf *key, pml_plan *p, pml_bytes partition, int32_t bucket,
+static int group_of(pml_plan_group **out, groups *g, pml_buf *key, pml_plan *p, pml_bytes partition, int32_t bucket,
                     int32_t total_buckets)
 {
     PML_RETURN_IF(group_key(key, partition, bucket));
     *out = pml_map__get(&g->by_key, key->data, key->len);
     if (*out != NULL)
         return PML_OK;
-    group *made = pml_arena__alloc(&p->arena, sizeof *made);
+    pml_plan_group *made = pml_arena__alloc(&p->arena, sizeof *made);
     void *v = g->v;
     if (made == NULL || grow(&v, &g->cap, g->n, &p->arena) != PML_OK)
         return PML_E_NOMEM;
     g->v = v;
-    *made = (group){.bucket = bucket, .total_buckets = total_buckets, .memory_part = -1};
+    *made = (pml_plan_group){.bucket = bucket, .total_buckets = total_buckets, .memory_part = -1};
     made->partition.ptr = pml_arena__copy(&p->arena, partition.ptr, partition.len);
     made->partition.len = partition.len;
     if (made->partition.ptr == NULL || pml_map__put(&g->by_key, key->data, key->len, made, NULL) != PML_OK)
@@ -72,7 +65,7 @@ static int group_of(group **out, groups *g, pml_buf *key, pml_plan *p, pml_bytes
 static int group_files(groups *g, pml_buf *key, pml_plan *p, const pml_manifest_entries *live)
 {
     for (size_t i = 0; i < live->n; i++) {
-        group *to;
+        pml_plan_group *to;
         const pml_manifest_entry *e = &live->v[i];
         PML_RETURN_IF(group_of(&to, g, key, p, e->partition, e->bucket, e->total_buckets));
         void *files = to->files;
@@ -88,7 +81,7 @@ static int group_memory(groups *g, pml_buf *key, pml_plan *p, pml_prune *prune, 
     for (size_t i = 0; p->pins != NULL && i < p->memory->count(p->pins); i++) {
         pml_memory_part part;
         bool matches;
-        group *to;
+        pml_plan_group *to;
         p->memory->part(p->pins, i, &part);
         PML_RETURN_IF(pml_prune__partition(&matches, prune, part.partition, err));
         if (matches)
@@ -163,25 +156,28 @@ int pml_plan__partition_path(const char **out, pml_plan *p, pml_bytes partition,
     return *out == NULL ? pml_error__no_memory(err) : PML_OK;
 }
 
-static int split_add(pml_plan *p, size_t *cap, const group *g, const char *path, const ordered *files, size_t n, pml_error *err)
+int pml_plan__add_group_split(pml_split **out, pml_plan *p, size_t *cap, const pml_plan_group *g, const char *path,
+                              const pml_data_file *const *files, size_t n, pml_error *err)
 {
     pml_split *s;
     PML_RETURN_IF(pml_plan__add_split(&s, p, cap, n, err));
+    *out = s;
     s->partition = g->partition;
     s->partition_path = path;
     s->bucket = g->bucket;
     s->total_buckets = g->total_buckets;
     for (size_t i = 0; i < n; i++) {
         const pml_deletion *deletion;
-        PML_RETURN_IF(pml_deletions__find(&deletion, &p->deletions, g->partition, g->bucket, files[i].file->name, err));
-        PML_RETURN_IF(pml_plan__add_file(p, s, files[i].file, deletion, err));
+        PML_RETURN_IF(pml_deletions__find(&deletion, &p->deletions, g->partition, g->bucket, files[i]->name, err));
+        PML_RETURN_IF(pml_plan__add_file(p, s, files[i], deletion, err));
     }
     return PML_OK;
 }
 
-static int pack_group(pml_plan *p, size_t *cap, const group *g, pml_error *err)
+static int pack_group(pml_plan *p, size_t *cap, pml_plan_group *g, pml_error *err)
 {
     const char *shown = NULL;
+    pml_split *last = NULL;
     ordered *files = pml_env__calloc(p->env, g->n, sizeof *files);
     int rc;
     if (files == NULL)
@@ -191,20 +187,25 @@ static int pack_group(pml_plan *p, size_t *cap, const group *g, pml_error *err)
         files[i] = (ordered){g->files[i], i};
     if (g->n > 1)
         qsort(files, g->n, sizeof *files, compare_order);
+    for (size_t i = 0; i < g->n; i++)
+        g->files[i] = files[i].file;
     const pml_table_options *o = &p->table->options;
     size_t from = 0;
     int64_t weight = 0;
     for (size_t i = 0; i < g->n; i++) {
-        int64_t w = files[i].file->size_bytes > o->split_open_cost ? files[i].file->size_bytes : o->split_open_cost;
+        int64_t w = g->files[i]->size_bytes > o->split_open_cost ? g->files[i]->size_bytes : o->split_open_cost;
         if (i > from && w > o->split_target_size - weight) { /* sizes come from files: no sum that may overflow */
-            PML_TRY(split_add(p, cap, g, shown, files + from, i - from, err));
+            PML_TRY(pml_plan__add_group_split(&last, p, cap, g, shown, g->files + from, i - from, err));
+            last->raw_convertible = true;
             from = i;
             weight = 0;
         }
         weight += w;
     }
-    if (g->n > from || g->memory_part >= 0)
-        PML_TRY(split_add(p, cap, g, shown, files + from, g->n - from, err));
+    if (g->n > from || g->memory_part >= 0) {
+        PML_TRY(pml_plan__add_group_split(&last, p, cap, g, shown, g->files + from, g->n - from, err));
+        last->raw_convertible = true;
+    }
     if (g->memory_part >= 0) {
         pml_memory_part part;
         p->memory->part(p->pins, (size_t)g->memory_part, &part);
@@ -241,7 +242,7 @@ int pml_plan__make_splits(pml_plan *p, const pml_manifest_entries *live, pml_err
     }
     PML_TRY(group_memory(&g, &key, p, &prune, err));
     for (size_t i = 0; i < g.n; i++)
-        PML_TRY(pack_group(p, &cap, g.v[i], err));
+        PML_TRY(p->schema->n_keys > 0 ? pml_plan__pack_keyed(p, &cap, g.v[i], &prune, err) : pack_group(p, &cap, g.v[i], err));
 out:
     pml_prune__clear(&prune);
     pml_buf__clear(&key);

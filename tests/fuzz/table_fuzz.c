@@ -20,7 +20,8 @@ enum { BATCHES_MAX = 64, ROWS = 20 };
 
 static const char *const tables[] = {"/own", "/live", "/java/append_fixed_parquet", "/java/part_multi", "/java/types_nested_parquet",
                                      "/java/append_statistics", "/java/old_090_append_part", "/java/index_bloom_file",
-                                     "/java/append_overwrite"};
+                                     "/java/append_overwrite", "/java/pk_dedup_parquet", "/java/pk_levels",
+                                     "/java/pk_dedup_compacted_parquet", "/java/pk_sequence_two_desc", "/java/first_row"};
 enum { TABLES = sizeof tables / sizeof tables[0] };
 
 /* The input that runs. */

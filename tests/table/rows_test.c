@@ -507,6 +507,56 @@ static void cells_are_bare_text(void **state)
     test_env_close(t);
 }
 
+static void print_kinds(pml_text *text, test_env *t, int32_t format, const int8_t *kinds, int64_t n, int code)
+{
+    static const pml_field fields[] = {{.id = 0, .name = "id", .type = {.kind = PML_TYPE_INT}},
+                                       {.id = PML_ID_VALUE_KIND, .name = "_VALUE_KIND", .type = {.kind = PML_TYPE_TINYINT}}};
+    static const pml_value seven = {.kind = PML_VALUE_INT, .i = 7};
+    pml_error err = PML_ERROR_INIT;
+    struct ArrowArray columns[2], batch;
+    struct ArrowSchema schema;
+    pml_rows_printer *printer;
+    pml_builder *b;
+    *text = (pml_text){0};
+    must_ok(pml_builder__new(&b, t->env, &fields[1].type, &err), &err);
+    for (int64_t i = 0; i < n; i++) {
+        const pml_value v = {.kind = PML_VALUE_INT, .i = kinds[i]};
+        assert_int_equal(pml_builder__append_value(b, &v), PML_OK);
+    }
+    must_ok(pml_builder__finish(b, &columns[1], &err), &err);
+    pml_builder__free(b);
+    must_ok(pml_batch__constant(&columns[0], t->env, &fields[0].type, &seven, n, &err), &err);
+    must_ok(pml_batch__from_columns(&batch, t->env, columns, 2, n, &err), &err);
+    must_ok(pml_type__export(&schema, t->env, fields, 2, &err), &err);
+    must_ok(pml_rows_printer_new(&printer, t->env, &schema, format, &err), &err);
+    assert_int_equal(pml_rows_print(text, printer, &batch, 0, n, &err), code);
+    assert_true(code == PML_OK || strstr(err.message, "_VALUE_KIND") != NULL);
+    pml_rows_printer_free(printer);
+    schema.release(&schema);
+    batch.release(&batch);
+}
+
+static void the_kind_column_is_printed_as_the_kind(void **state)
+{
+    (void)state;
+    static const int8_t kinds[] = {0, 1, 2, 3}, none[] = {0, 4}, below[] = {-1};
+    test_env *t = test_env_open(NULL);
+    pml_text text;
+    print_kinds(&text, t, PML_ROWS_JSON, kinds, 4, PML_OK);
+    assert_string_equal(text.ptr, "{\"_kind\":\"+I\",\"id\":7}\n{\"_kind\":\"-U\",\"id\":7}\n"
+                                  "{\"_kind\":\"+U\",\"id\":7}\n{\"_kind\":\"-D\",\"id\":7}\n");
+    pml_text_clear(&text);
+    print_kinds(&text, t, PML_ROWS_JSON | PML_ROWS_NO_KIND, kinds, 1, PML_OK);
+    assert_string_equal(text.ptr, "{\"id\":7,\"_VALUE_KIND\":0}\n");
+    pml_text_clear(&text);
+    print_kinds(&text, t, PML_ROWS_CSV, kinds, 1, PML_OK);
+    assert_string_equal(text.ptr, "7,0\n");
+    pml_text_clear(&text);
+    print_kinds(&text, t, PML_ROWS_JSON, none, 2, PML_E_INVAL);
+    print_kinds(&text, t, PML_ROWS_JSON, below, 1, PML_E_INVAL);
+    test_env_close(t);
+}
+
 /* Damage of any kind is an error or another value, never a crash; the sanitizers watch. */
 static void mutated_input_is_read_or_refused(void **state)
 {
@@ -607,6 +657,7 @@ int main(void)
         cmocka_unit_test(gzip_files_are_inflated_and_damage_is_found),
         cmocka_unit_test(formats_are_told_by_the_name),
         cmocka_unit_test(cells_are_bare_text),
+        cmocka_unit_test(the_kind_column_is_printed_as_the_kind),
         cmocka_unit_test(mutated_input_is_read_or_refused),
         cmocka_unit_test(json_rows_survive_every_failed_allocation),
         cmocka_unit_test(parquet_rows_survive_every_failed_allocation),

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Gather over several arrays: the rows that a list of references names, in its order.
+ *
+ * Where the references run on for a while in one array they become pieces, which concatenation copies; nested types always do, a list
+ * being a piece of its elements. Everything else is one loop of the type's width over a table of where each array's values lie.
+ */
+#include "columnar/array_memory.h"
+#include "columnar/pieces.h"
+#include "columnar/text_copy.h"
+
+enum { PIECE_ROWS_MIN = 12 }; /* on average; below, a copy of a piece costs more than its rows one by one */
+
+typedef struct source {
+    const uint8_t *values;   /* FIXED: from the first row; BITS: the bits; TEXT: the offsets of the first row */
+    const uint8_t *validity; /* NULL: nothing is null */
+    const uint8_t *text, *text_end;
+    int64_t offset; /* of the bits */
+} source;
+
+typedef struct refs_gather {
+    pml_env *env;
+    pml_error *err;
+    const source *sources;
+    const pml_row_ref *refs;
+    int64_t n;
+    bool nulls; /* some references are */
+} refs_gather;
+
+/* Stretches of neighbouring rows, and whether any reference is a null. */
+static int64_t refs_pieces(const pml_row_ref *refs, int64_t n, bool *nulls)
+{
+    int64_t pieces = n > 0, n_nulls = n > 0 && refs[0].batch == PML_REF_NULL;
+    for (int64_t i = 1; i < n; i++) {
+        pieces += (refs[i].batch != refs[i - 1].batch) | (refs[i].row != refs[i - 1].row + 1);
+        n_nulls += refs[i].batch == PML_REF_NULL;
+    }
+    *nulls = n_nulls > 0;
+    return pieces;
+}
+
+static int gather_pieces(struct ArrowArray *out, pml_env *env, const pml_type *t,
+                         const struct ArrowArray *const *arrays, const pml_row_ref *refs, int64_t n, int64_t n_pieces,
+                         pml_error *err)
+{
+    pml_piece *pieces = pml_env__calloc(env, (size_t)n_pieces, sizeof *pieces), *last = pieces;
+    if (pieces == NULL)
+        return pml_error__no_memory(err);
+    for (int64_t i = 0; i < n; i++) {
+        if (i == 0 || refs[i].batch != refs[i - 1].batch || refs[i].row != refs[i - 1].row + 1) {
+            last = i == 0 ? pieces : last + 1;
+            *last = (pml_piece){refs[i].batch == PML_REF_NULL ? NULL : arrays[refs[i].batch], refs[i].row, 0};
+        }
+        last->n++;
+    }
+    int rc = pml_pieces__concat(out, env, t, pieces, (size_t)n_pieces, err);
+    pml_env__free(env, pieces);
+    return rc;
+}
+
+static int gather_validity(struct ArrowArray *out, const refs_gather *g, bool any)
+{
+    if (!any || g->n == 0)
+        return PML_OK;
+    uint8_t *bits = pml_array__calloc(out, 0, pml_bits__bytes(g->n));
+    if (bits == NULL)
+        return pml_error__no_memory(g->err);
+    for (int64_t i = 0; i < g->n; i++) {
+        pml_row_ref r = g->refs[i];
+        const source *s = r.batch == PML_REF_NULL ? NULL : &g->sources[r.batch];
+        bool valid = s != NULL && (s->validity == NULL || pml_bit_get(s->validity, s->offset + r.row));
+        bits[i >> 3] |= (uint8_t)(valid << (i & 7));
+    }
+    out->null_count = g->n - pml_bits__count(bits, 0, g->n);
+    if (out->null_count == 0)
+        pml_array__drop_buffer(out, 0);
+    return PML_OK;
+}
+
+static int gather_bits(struct ArrowArray *out, const refs_gather *g)
+{
+    uint8_t *bits = pml_array__calloc(out, 1, pml_bits__bytes(g->n));
+    if (bits == NULL)
+        return pml_error__no_memory(g->err);
+    for (int64_t i = 0; i < g->n; i++) {
+        pml_row_ref r = g->refs[i];
+        bool one =
+            r.batch != PML_REF_NULL && pml_bit_get(g->sources[r.batch].values, g->sources[r.batch].offset + r.row);
+        bits[i >> 3] |= (uint8_t)(one << (i & 7));
+    }
+    return PML_OK;
+}
+
+#define FIXED_LOOP(width)                                                                              \
+    for (int64_t i = 0; i < g->n; i++) {                                                               \
+        pml_row_ref r = g->refs[i];                                                                    \
+        if (nulls && r.batch == PML_REF_NULL)                                                          \
+            memset(dst + i * (width), 0, (width));                                                     \
+        else                                                                                           \
+            memcpy(dst + i * (width), g->sources[r.batch].values + (int64_t)r.row * (width), (width)); \
+    }
+
+/* nulls is a constant where it is called, so that there are loops without the question. */
+static inline void fixed_copy(uint8_t *dst, const refs_gather *g, size_t width, bool nulls)
+{
+    if (width == 1)
+        FIXED_LOOP(1)
+    else if (width == 2)
+        FIXED_LOOP(2)
+    else if (width == 4)
+        FIXED_LOOP(4)
+    else if (width == 8)
+        FIXED_LOOP(8)
+    else
+        FIXED_LOOP(16)
+}
+
+static int gather_fixed(struct ArrowArray *out, const refs_gather *g, size_t width)
+{
+    uint8_t *dst = pml_array__alloc(out, 1, (size_t)g->n * width);
+    if (dst == NULL)
+        return pml_error__no_memory(g->err);
+    if (g->nulls)
+        fixed_copy(dst, g, width, true);
+    else
+        fixed_copy(dst, g, width, false);
+    return PML_OK;
+}
+
+static int text_offsets(struct ArrowArray *out, const refs_gather *g, int64_t *total)
+{
+    uint8_t *dst = pml_array__alloc(out, 1, ((size_t)g->n + 1) * 4);
+    int64_t sum = 0, wrong = 0;
+    if (dst == NULL)
+        return pml_error__no_memory(g->err);
+    pml_put_le32(dst, 0);
+    for (int64_t i = 0; i < g->n; i++) {
+        pml_row_ref r = g->refs[i];
+        if (!g->nulls || r.batch != PML_REF_NULL) {
+            const uint8_t *offsets = g->sources[r.batch].values;
+            int64_t from = pml_load_i32(offsets, r.row), to = pml_load_i32(offsets, (int64_t)r.row + 1);
+            wrong |= from | (to - from);
+            sum += to - from;
+        }
+        pml_put_le32(dst + (i + 1) * 4, (uint32_t)sum);
+    }
+    if (wrong < 0)
+        return pml_error__set(g->err, PML_E_INVAL, "offsets of a variable-width column go backwards");
+    if (sum > INT32_MAX)
+        return pml_error__set(g->err, PML_E_LIMIT, "%lld rows hold %lld bytes of text, more than one array can",
+                              (long long)g->n, (long long)sum);
+    *total = sum;
+    return PML_OK;
+}
+
+static int gather_text(struct ArrowArray *out, const refs_gather *g)
+{
+    int64_t total = 0;
+    PML_RETURN_IF(text_offsets(out, g, &total));
+    uint8_t *dst = pml_array__alloc(out, 2, (size_t)total);
+    if (dst == NULL)
+        return pml_error__no_memory(g->err);
+    const uint8_t *dst_end = dst + total;
+    for (int64_t i = 0; total > 0 && i < g->n; i++) {
+        pml_row_ref r = g->refs[i];
+        if (g->nulls && r.batch == PML_REF_NULL)
+            continue;
+        const source *s = &g->sources[r.batch];
+        int64_t from = pml_load_i32(s->values, r.row), to = pml_load_i32(s->values, (int64_t)r.row + 1);
+        if (to > from)
+            pml_text_copy(&dst, dst_end, s->text + from, s->text_end, to - from);
+    }
+    return PML_OK;
+}
+
+/* Returns whether any of them may have nulls. */
+static bool sources_fill(source *s, const pml_type *t, const struct ArrowArray *const *arrays, size_t n)
+{
+    bool any = false;
+    pml_layout layout = pml_layout__of(t);
+    size_t width = layout == PML_LAYOUT_TEXT ? 4 : pml_layout__width(t);
+    for (size_t i = 0; i < n; i++) {
+        const struct ArrowArray *a = arrays[i];
+        if (a == NULL || a->length == 0) /* may have no buffers, and no reference names it */
+            continue;
+        s[i] = (source){.validity = pml_array__validity(a), .offset = a->offset};
+        s[i].values = (const uint8_t *)a->buffers[1] + (size_t)a->offset * width;
+        any = any || s[i].validity != NULL;
+        if (layout == PML_LAYOUT_TEXT) {
+            s[i].text = a->buffers[2];
+            s[i].text_end = s[i].text == NULL ? NULL : s[i].text + pml_load_i32(s[i].values, a->length);
+        }
+    }
+    return any;
+}
+
+static int gather_each(struct ArrowArray *out, refs_gather *g, const pml_type *t,
+                       const struct ArrowArray *const *arrays, size_t n_arrays)
+{
+    int rc;
+    pml_layout layout = pml_layout__of(t);
+    source *s = pml_env__calloc(g->env, n_arrays, sizeof *s);
+    if (s == NULL)
+        return pml_error__no_memory(g->err);
+    g->sources = s;
+    PML_TRY(pml_array__init(out, g->env, NULL, pml_layout__buffers(layout), 0, g->err));
+    out->length = g->n;
+    PML_TRY(gather_validity(out, g, sources_fill(s, t, arrays, n_arrays) || g->nulls));
+    if (layout == PML_LAYOUT_BITS)
+        PML_TRY(gather_bits(out, g));
+    else if (layout == PML_LAYOUT_FIXED)
+        PML_TRY(gather_fixed(out, g, pml_layout__width(t)));
+    else
+        PML_TRY(gather_text(out, g));
+out:
+    pml_env__free(g->env, s);
+    return rc;
+}
+
+int pml_batch__gather_refs(struct ArrowArray *out, pml_env *env, const pml_type *type,
+                           const struct ArrowArray *const *arrays, size_t n_arrays, const pml_row_ref *refs, int64_t n,
+                           pml_error *err)
+{
+    int rc;
+    refs_gather g = {.env = env, .err = err, .refs = refs, .n = n};
+    *out = (struct ArrowArray){0};
+    if (n < 0 || n > INT64_MAX / 32)
+        return pml_error__set(err, PML_E_INVAL, "%lld is no number of rows", (long long)n);
+    int64_t pieces = refs_pieces(refs, n, &g.nulls);
+    if (pml_layout__of(type) > PML_LAYOUT_TEXT || (n > 0 && n / pieces >= PIECE_ROWS_MIN))
+        return gather_pieces(out, env, type, arrays, refs, n, pieces, err);
+    rc = gather_each(out, &g, type, arrays, n_arrays);
+    if (rc != PML_OK) {
+        pml_array__release(out);
+        *out = (struct ArrowArray){0};
+    }
+    return rc;
+}

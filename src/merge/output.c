@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "merge/output.h"
+
+#include "columnar/array_memory.h"
+
+#include <assert.h>
+
+/* As batch of a reference, while the batch is made: the row of the column's builder. */
+#define REF_BUILT (PML_REF_NULL - 1)
+
+int pml_merge_output__init(pml_merge_output *o, pml_env *env, const pml_merge_request *request,
+                           const pml_window *window, bool computed, pml_error *err)
+{
+    const pml_merge_layout *l = request->layout;
+    *o = (pml_merge_output){.env = env,
+                            .layout = l,
+                            .columns = request->columns,
+                            .n_columns = request->n_columns,
+                            .window = window,
+                            .keep_retracts = request->keep_retracts,
+                            .max = request->batch_rows};
+    size_t room = (size_t)o->max + 1;
+    o->rows = pml_env__calloc(env, room, sizeof *o->rows);
+    o->by_position = pml_env__calloc(env, l->n_fields, sizeof *o->by_position);
+    if (o->rows == NULL || o->by_position == NULL)
+        return pml_error__no_memory(err);
+    for (size_t i = o->n_columns; i-- > 0;) {
+        o->by_position[o->columns[i]].wanted = true;
+        o->by_position[o->columns[i]].first = i;
+    }
+    if (!computed)
+        return PML_OK;
+    o->by_position[l->row_kind].wanted = o->by_position[l->sequence_number].wanted = false;
+    o->kinds = pml_env__calloc(env, room, sizeof *o->kinds);
+    o->sequences = pml_env__calloc(env, room, sizeof *o->sequences);
+    return o->kinds == NULL || o->sequences == NULL ? pml_error__no_memory(err) : PML_OK;
+}
+
+void pml_merge_output__clear(pml_merge_output *o)
+{
+    for (size_t i = 0; o->by_position != NULL && i < o->layout->n_fields; i++) {
+        pml_env__free(o->env, o->by_position[i].refs);
+        pml_builder__free(o->by_position[i].builder);
+    }
+    pml_env__free(o->env, o->rows);
+    pml_env__free(o->env, o->by_position);
+    pml_env__free(o->env, o->kinds);
+    pml_env__free(o->env, o->sequences);
+}
+
+/* ---- for merge functions ---- */
+
+bool pml_merge_output__wanted(const pml_merge_output *o, int32_t position)
+{
+    return o->by_position[position].wanted;
+}
+
+static int output_split(pml_merge_output *o)
+{
+    for (size_t i = 0; i < o->layout->n_fields; i++) {
+        pml_output_column *c = &o->by_position[i];
+        if (!c->wanted)
+            continue;
+        if (c->refs == NULL)
+            c->refs = pml_env__calloc(o->env, (size_t)o->max + 1, sizeof *c->refs);
+        if (c->refs == NULL)
+            return PML_E_NOMEM;
+        memcpy(c->refs, o->rows, (size_t)o->n * sizeof *c->refs);
+        c->rows = o->n;
+    }
+    o->split = true;
+    return PML_OK;
+}
+
+static void column_pick(pml_merge_output *o, pml_output_column *c, pml_row_ref ref)
+{
+    c->refs[o->n] = ref;
+    c->rows = o->n + 1;
+}
+
+int pml_merge_output__pick_row(pml_merge_output *o, pml_row_ref ref)
+{
+    o->rows[o->n] = ref;
+    for (size_t i = 0; o->split && i < o->layout->n_fields; i++)
+        if (o->by_position[i].wanted)
+            column_pick(o, &o->by_position[i], ref);
+    return PML_OK;
+}
+
+int pml_merge_output__pick(pml_merge_output *o, int32_t position, pml_row_ref ref)
+{
+    pml_output_column *c = &o->by_position[position];
+    if (!c->wanted)
+        return PML_OK;
+    if (!o->split)
+        PML_RETURN_IF(output_split(o));
+    column_pick(o, c, ref);
+    return PML_OK;
+}
+
+pml_builder *pml_merge_output__builder(pml_merge_output *o, int32_t position)
+{
+    pml_output_column *c = &o->by_position[position];
+    if (c->builder == NULL)
+        (void)pml_builder__new(&c->builder, o->env, &o->layout->fields[position].type, NULL);
+    return c->builder;
+}
+
+int pml_merge_output__built(pml_merge_output *o, int32_t position)
+{
+    pml_builder *b = o->by_position[position].builder;
+    int64_t n = b == NULL ? 0 : pml_builder__length(b);
+    assert(n > 0);
+    if (n > UINT32_MAX)
+        return PML_E_LIMIT;
+    return pml_merge_output__pick(o, position, (pml_row_ref){REF_BUILT, (uint32_t)(n - 1)});
+}
+
+int pml_merge_output__value(pml_merge_output *o, int32_t position, const pml_value *v)
+{
+    if (v->kind == PML_VALUE_NULL)
+        return pml_merge_output__pick(o, position, (pml_row_ref){PML_REF_NULL, 0});
+    if (!o->by_position[position].wanted)
+        return PML_OK;
+    pml_builder *b = pml_merge_output__builder(o, position);
+    if (b == NULL)
+        return PML_E_NOMEM;
+    PML_RETURN_IF(pml_builder__append_value(b, v));
+    return pml_merge_output__built(o, position);
+}
+
+int pml_merge_output__end_row(pml_merge_output *o, int8_t kind, int64_t sequence)
+{
+    assert(o->n < o->max + 1 && o->kinds != NULL);
+    for (size_t i = 0; o->split && i < o->layout->n_fields; i++)
+        assert(!o->by_position[i].wanted || o->by_position[i].rows == o->n + 1);
+    o->kinds[o->n] = kind;
+    o->sequences[o->n] = sequence;
+    o->n += o->keep_retracts || !pml_row_kind__is_retract(kind);
+    return PML_OK;
+}
+
+/* ---- for the merge ---- */
+
+int pml_merge_output__pick_rows(pml_merge_output *o, pml_row_ref first, uint32_t n, const int8_t *kinds,
+                                const uint8_t *sequences, bool retracts)
+{
+    bool drop = retracts && !o->keep_retracts;
+    for (uint32_t i = 0; o->kinds != NULL && i < n; i++) {
+        uint32_t row = first.row + i;
+        (void)pml_merge_output__pick_row(o, (pml_row_ref){first.batch, row});
+        (void)pml_merge_output__end_row(o, kinds[row], (int64_t)pml_le64(sequences + (size_t)row * 8));
+    }
+    if (o->kinds != NULL)
+        return PML_OK;
+    pml_row_ref *to = o->rows + o->n;
+    for (uint32_t i = 0; !drop && i < n; i++)
+        to[i] = (pml_row_ref){first.batch, first.row + i};
+    o->n += drop ? 0 : n;
+    for (uint32_t i = 0; drop && i < n; i++) {
+        o->rows[o->n] = (pml_row_ref){first.batch, first.row + i};
+        o->n += !pml_row_kind__is_retract(kinds[first.row + i]);
+    }
+    return PML_OK;
+}
+
+static int finish_system(struct ArrowArray *out, const pml_merge_output *o, const void *values, size_t width,
+                         pml_error *err)
+{
+    PML_RETURN_IF(pml_array__init(out, o->env, NULL, 2, 0, err));
+    void *to = pml_array__alloc(out, 1, (size_t)o->n * width);
+    if (to == NULL)
+        return pml_error__no_memory(err);
+    memcpy(to, values, (size_t)o->n * width);
+    out->length = o->n;
+    return PML_OK;
+}
+
+/* arrays: one entry more than the window has batches, for what was built. */
+static int finish_column(struct ArrowArray *out, pml_merge_output *o, int32_t position,
+                         const struct ArrowArray **arrays, pml_error *err)
+{
+    pml_output_column *c = &o->by_position[position];
+    const pml_type *type = &o->layout->fields[position].type;
+    struct ArrowArray built = {0};
+    uint32_t n = o->window->n;
+    int rc = PML_OK;
+    if (o->kinds != NULL && position == o->layout->row_kind)
+        return finish_system(out, o, o->kinds, sizeof *o->kinds, err);
+    if (o->kinds != NULL && position == o->layout->sequence_number)
+        return finish_system(out, o, o->sequences, sizeof *o->sequences, err);
+    for (uint32_t i = 0; i < n; i++)
+        arrays[i] = o->window->batches[i]->children[position];
+    arrays[n] = &built;
+    if (c->builder != NULL) {
+        PML_TRY(pml_builder__finish(c->builder, &built, err));
+        for (int64_t i = 0; o->split && i < o->n; i++)
+            c->refs[i].batch = c->refs[i].batch == REF_BUILT ? n : c->refs[i].batch;
+    }
+    PML_TRY(pml_batch__gather_refs(out, o->env, type, arrays, (size_t)n + 1, o->split ? c->refs : o->rows, o->n, err));
+out:
+    pml_array__release(&built);
+    return rc;
+}
+
+int pml_merge_output__finish(struct ArrowArray *out, pml_merge_output *o, pml_error *err)
+{
+    int rc;
+    *out = (struct ArrowArray){0};
+    const struct ArrowArray **arrays = pml_env__calloc(o->env, (size_t)o->window->n + 1, sizeof *arrays);
+    if (arrays == NULL)
+        return pml_error__no_memory(err);
+    PML_TRY(pml_array__init(out, o->env, NULL, 1, (int64_t)o->n_columns, err));
+    out->length = o->n;
+    for (size_t i = 0; i < o->n_columns; i++) {
+        int32_t position = o->columns[i];
+        size_t first = o->by_position[position].first;
+        PML_TRY(first == i ? finish_column(out->children[i], o, position, arrays, err)
+                           : pml_batch__gather(out->children[i], o->env, &o->layout->fields[position].type,
+                                               out->children[first], NULL, o->n, err));
+    }
+    o->n = 0;
+    o->split = false;
+out:
+    pml_env__free(o->env, arrays);
+    if (rc != PML_OK) {
+        pml_array__release(out);
+        *out = (struct ArrowArray){0};
+    }
+    return rc;
+}

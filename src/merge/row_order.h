@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The order of rows by some of their columns, as Java's generated comparators have it: nulls first, also when descending; numbers by
+ * value, -0.0 before 0.0 and NaN last; texts by unsigned bytes; ARRAY, ROW, VECTOR and MAP member by member. The compare functions are
+ * chosen once; nothing is decoded into values.
+ */
+#ifndef PML_MERGE_ROW_ORDER_H
+#define PML_MERGE_ROW_ORDER_H
+
+#include "columnar/array_memory.h"
+
+/* Rows beyond the arrays' own offsets; neither is null. Below 0, 0, above 0. */
+typedef int (*pml_compare)(const pml_type *t, const struct ArrowArray *a, int64_t row_a, const struct ArrowArray *b,
+                           int64_t row_b);
+
+typedef struct pml_order_column {
+    int32_t position;
+    bool descending;
+    const pml_type *type;
+    pml_compare compare;
+} pml_order_column;
+
+typedef struct pml_row_order {
+    pml_order_column *columns;
+    size_t n;
+} pml_row_order;
+
+/* Into the arena. PML_E_UNSUPPORTED names a column that has no order. */
+int pml_row_order__init(pml_row_order *out, pml_arena *arena, const pml_field *fields, const int32_t *positions,
+                        size_t n, bool descending, pml_error *err);
+/* Rows of two struct arrays without offsets of their own. */
+int pml_row_order__compare(const pml_row_order *o, const struct ArrowArray *a, int64_t row_a,
+                           const struct ArrowArray *b, int64_t row_b);
+
+#endif

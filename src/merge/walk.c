@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The loop over the rows of all runs in key order.
+ *
+ * 1. The tree gives the run of the least key. Among equal keys it is the one that was given first, so the rows of a key come run by run.
+ * 2. LAST and FIRST without the lookup rule fold: they keep the one row that wins so far, and need no memory for the others.
+ *    Everything else collects the rows of the key and decides when it is complete (group.c).
+ * 3. When one run has won a few times in a row it may be alone here: the rows below the least key of all others whose keys are distinct
+ *    have no rivals, and go to the output together, unseen by any function.
+ *
+ * The loop exists once, and is compiled for each way of folding and for keys that prefixes settle: no function pointer, and no question
+ * that has the same answer for all rows.
+ */
+#include "merge/walk.h"
+
+enum { STREAK_MIN = 4, STRETCH_MIN = 8 };
+
+typedef enum walk_mode { WALK_LAST, WALK_FIRST, WALK_GROUP } walk_mode;
+
+/* What LAST and FIRST know of a key. */
+typedef struct fold {
+    pml_row_ref best;
+    int64_t sequence;
+    uint32_t rows;
+    bool retract;  /* the best is */
+    bool retracts; /* any is */
+} fold;
+
+static inline fold fold_start(const pml_cursor *c)
+{
+    bool retract = pml_row_kind__is_retract(c->kinds[c->row]);
+    return (fold){{c->batch, c->row}, pml_cursor__sequence(c, c->row), 1, retract, retract};
+}
+
+/* One more row, which is newer than the others where nothing else says so. */
+static inline void fold_add(fold *f, const pml_merge *m, const pml_cursor *c, walk_mode mode)
+{
+    int64_t sequence = pml_cursor__sequence(c, c->row);
+    bool retract = pml_row_kind__is_retract(c->kinds[c->row]), first = mode == WALK_FIRST;
+    bool newer = pml_row__at_least(sequence, retract, f->sequence, f->retract);
+    if (m->rules.sequence.n > 0) {
+        const struct ArrowArray *const *batches = m->rules.window.batches;
+        int order =
+            pml_row_order__compare(&m->rules.sequence, batches[f->best.batch], f->best.row, batches[c->batch], c->row);
+        newer = order < 0 || (order == 0 && newer);
+    }
+    bool better = newer != first;
+    if (first || m->function->ignore_delete) /* a retract is no better than anything but an older or newer retract */
+        better = retract == f->retract ? better : f->retract;
+    f->best = better ? (pml_row_ref){c->batch, c->row} : f->best;
+    f->sequence = better ? sequence : f->sequence;
+    f->retract = better ? retract : f->retract;
+    f->retracts |= retract;
+    f->rows++;
+}
+
+static inline int fold_close(const fold *f, pml_merge *m, walk_mode mode, pml_error *err)
+{
+    pml_merge_output *o = &m->output;
+    bool skip = m->function->ignore_delete || mode == WALK_FIRST, keep = true;
+    if (f->retracts) {
+        bool alone = f->rows == 1 && !m->function->always;
+        if (mode == WALK_FIRST && !alone && !m->function->ignore_delete)
+            return pml_merge__refuse_retract(m, err);
+        keep = !f->retract || (o->keep_retracts && (alone || !skip));
+    }
+    o->rows[o->n] = f->best;
+    o->n += keep;
+    return PML_OK;
+}
+
+static inline bool same_key(const pml_merge *m, const fold *f, pml_key_prefix key, pml_key_prefix other, walk_mode mode,
+                            bool settled)
+{
+    if (!pml_prefix__same(key, other))
+        return false;
+    if (settled || !pml_prefix__unsettled(&m->rules.form, key))
+        return true;
+    const pml_cursor *c = &m->cursors[pml_prefix__run(other)];
+    const struct ArrowArray *const *batches = m->rules.window.batches;
+    pml_row_ref of = mode == WALK_GROUP ? m->group.rows[0].ref : f->best;
+    return pml_row_order__compare(&m->rules.keys, batches[of.batch], of.row, batches[c->batch], c->row) == 0;
+}
+
+/* The least key goes; the tree learns of the next one of its run. */
+static inline int advance(pml_merge *m, pml_cursor *c, uint16_t run, bool settled, pml_error *err)
+{
+    bool ended = false;
+    if (++c->row == c->end)
+        PML_RETURN_IF(pml_cursor__refill(c, &m->rules, &ended, err));
+    pml_loser_tree__replace(&m->tree, run, ended ? PML_PREFIX_END : pml_cursor__key(c), settled);
+    return PML_OK;
+}
+
+/* How many rows of the run from where it stands have no rivals and fit the output. */
+static uint32_t stretch_rows(const pml_merge *m, const pml_cursor *c, uint16_t run)
+{
+    /* The last row of the cursor's stretch may have an equal one in the next. */
+    uint32_t most = c->end - c->row - 1, low = 0;
+    if (!c->distinct || m->function->always)
+        return 0;
+    if (most > m->output.max - m->output.n)
+        most = (uint32_t)(m->output.max - m->output.n);
+    const pml_key_prefix *keys = c->keys + (c->row - c->begin);
+    pml_key_prefix below = pml_loser_tree__second(&m->tree, run) >> PML_PREFIX_RUN_BITS << PML_PREFIX_RUN_BITS;
+    if (most == 0 || keys[most - 1] < below)
+        return most;
+    while (low < most) {
+        uint32_t mid = low + (most - low) / 2;
+        if (keys[mid] < below)
+            low = mid + 1;
+        else
+            most = mid;
+    }
+    return low;
+}
+
+static bool take_stretch(pml_merge *m, uint16_t run, bool settled)
+{
+    pml_cursor *c = &m->cursors[run];
+    uint32_t n = stretch_rows(m, c, run);
+    if (n < STRETCH_MIN)
+        return false;
+    (void)pml_merge_output__pick_rows(&m->output, (pml_row_ref){c->batch, c->row}, n, c->kinds, c->sequences,
+                                      c->retracts);
+    c->row += n;
+    pml_loser_tree__replace(&m->tree, run, pml_cursor__key(c), settled);
+    return true;
+}
+
+__attribute__((always_inline)) static inline int walk(pml_merge *m, walk_mode mode, bool settled, pml_error *err)
+{
+    pml_merge_output *o = &m->output;
+    pml_key_prefix key = 0;
+    bool open = false;
+    fold f = {0};
+    uint16_t last = PML_RUN_NONE;
+    uint32_t streak = 0;
+    for (;;) {
+        pml_key_prefix head = m->tree.node[0];
+        uint16_t run = pml_prefix__run(head);
+        bool ended = run == PML_RUN_NONE;
+        if (!open || ended || !same_key(m, &f, key, head, mode, settled)) {
+            if (open)
+                PML_RETURN_IF(mode == WALK_GROUP ? pml_group__close(m, err) : fold_close(&f, m, mode, err));
+            open = false;
+            if (ended || o->n >= o->max || m->rules.window.left_bytes > m->window_bytes) {
+                m->ended = ended;
+                return PML_OK;
+            }
+            if (streak >= STREAK_MIN && take_stretch(m, run, settled))
+                continue;
+        }
+        pml_cursor *c = &m->cursors[run];
+        if (mode == WALK_GROUP)
+            PML_RETURN_IF(pml_group__add(m, c, err));
+        else if (open)
+            fold_add(&f, m, c, mode);
+        else
+            f = fold_start(c);
+        open = true;
+        key = head;
+        streak = run == last ? streak + 1 : 0;
+        last = run;
+        PML_RETURN_IF(advance(m, c, run, settled, err));
+    }
+}
+
+int pml_merge__walk(pml_merge *m, pml_error *err)
+{
+    bool settled = m->rules.form.settled_max == UINT8_MAX;
+    pml_merge_kind kind = m->function->kind;
+    if (m->lookup || kind == PML_MERGE_COLUMNS || kind == PML_MERGE_ALL)
+        return settled ? walk(m, WALK_GROUP, true, err) : walk(m, WALK_GROUP, false, err);
+    if (kind == PML_MERGE_FIRST)
+        return settled ? walk(m, WALK_FIRST, true, err) : walk(m, WALK_FIRST, false, err);
+    return settled ? walk(m, WALK_LAST, true, err) : walk(m, WALK_LAST, false, err);
+}

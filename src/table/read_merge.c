@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Columns: the files are asked for the wanted columns that they store, the key, the sequence fields, _SEQUENCE_NUMBER and _VALUE_KIND
+ * (together the layout); the merge gives the wanted ones only, and the columns of the partition are put beside them afterwards.
+ *
+ * Predicates: a version of a key that does not match may hide an older one that does, so the files of several runs are only asked by
+ * conditions on the key, which all versions of a key answer alike. In a section of one run each key is once, and every condition may
+ * leave parts of a file out (format-data.md 10.3).
+ */
+#include "table/read_merge.h"
+
+#include <string.h>
+
+#include "meta/partition.h"
+#include "merge/function.h"
+#include "merge/sections.h"
+#include "table/assemble.h"
+#include "table/file_source.h"
+
+const pml_field pml_field_sequence_number = {.id = PML_ID_SEQUENCE, .name = "_SEQUENCE_NUMBER", .type = {.kind = PML_TYPE_BIGINT}};
+const pml_field pml_field_value_kind = {.id = PML_ID_VALUE_KIND, .name = "_VALUE_KIND", .type = {.kind = PML_TYPE_TINYINT}};
+
+typedef struct merge_reader {
+    pml_env *env;
+    pml_plan *plan;
+    const pml_split *split;
+    int64_t batch_rows;
+    bool validate_full;
+    const pml_pred *predicate; /* of everything */
+    pml_pred *key_predicate;   /* its conjuncts over the key only */
+    pml_assembly assembly;     /* the wanted columns of a merged batch; what it calls stored comes first in the layout */
+    int32_t *columns;
+    pml_field *fields; /* of the layout */
+    pml_merge_layout layout;
+    pml_merge_function function;
+    pml_value partition[PML_PARTITION_KEYS_MAX];
+    pml_sections sections;
+    size_t next_section;
+    pml_merge *merge; /* of a section; NULL: none open */
+    pml_arena arena;
+} merge_reader;
+
+/* ---- runs ---- */
+
+typedef struct file_run {
+    merge_reader *reader;
+    const pml_sorted_run *files;
+    size_t next;
+    const pml_pred *predicate;
+    struct ArrowArrayStream source; /* release NULL: none open */
+} file_run;
+
+static int run_open_next(file_run *run, pml_error *err)
+{
+    merge_reader *r = run->reader;
+    const pml_file_source request = {.plan = r->plan,
+                                     .split = r->split,
+                                     .file = run->files->files[run->next++],
+                                     .fields = r->layout.fields,
+                                     .n_fields = r->layout.n_fields,
+                                     .predicate = run->predicate,
+                                     .batch_rows = r->batch_rows,
+                                     .validate_full = r->validate_full};
+    return pml_file_source__open(&run->source, &request, err);
+}
+
+static int run_next(void *ctx, struct ArrowArray *out, pml_error *err)
+{
+    file_run *run = ctx;
+    memset(out, 0, sizeof *out);
+    for (;;) {
+        if (run->source.release == NULL) {
+            if (run->next == run->files->n)
+                return PML_OK;
+            PML_RETURN_IF(run_open_next(run, err));
+        }
+        int code = run->source.get_next(&run->source, out);
+        if (code != 0)
+            return pml_source__error(&run->source, code, err);
+        if (out->release != NULL && out->length > 0)
+            return PML_OK;
+        if (out->release != NULL)
+            out->release(out);
+        else
+            run->source.release(&run->source);
+    }
+}
+
+static void run_drop(void *ctx)
+{
+    file_run *run = ctx;
+    if (run->source.release != NULL)
+        run->source.release(&run->source);
+    pml_env__free(run->reader->env, run);
+}
+
+/* ---- sections ---- */
+
+static int runs_make(pml_run *runs, size_t *n, merge_reader *r, const pml_section *s, pml_error *err)
+{
+    for (*n = 0; *n < s->n_runs; ++*n) {
+        const pml_sorted_run *files = &s->runs[*n];
+        file_run *run = pml_env__calloc(r->env, 1, sizeof *run);
+        if (run == NULL)
+            return pml_error__no_memory(err);
+        *run = (file_run){.reader = r, .files = files, .predicate = s->n_runs == 1 ? r->predicate : r->key_predicate};
+        runs[*n] = (pml_run){.next = run_next,
+                             .drop = run_drop,
+                             .ctx = run,
+                             .name = r->split->paths[files->files[0]],
+                             .level = r->split->files[files->files[0]].level};
+    }
+    return PML_OK;
+}
+
+static int section_open(merge_reader *r, const pml_section *s, pml_error *err)
+{
+    const pml_merge_request request = {.layout = &r->layout,
+                                       .function = &r->function,
+                                       .columns = r->columns,
+                                       .n_columns = r->assembly.n_stored,
+                                       .lookup = pml_table_options__is_lookup(&r->plan->table->options),
+                                       .batch_rows = r->batch_rows};
+    size_t n = 0;
+    pml_run *runs = pml_env__calloc(r->env, s->n_runs, sizeof *runs);
+    int rc = runs == NULL ? pml_error__no_memory(err) : runs_make(runs, &n, r, s, err);
+    if (rc == PML_OK)
+        rc = pml_merge__open(&r->merge, r->env, &request, runs, n, err);
+    else
+        for (size_t i = 0; i < n; i++)
+            run_drop(runs[i].ctx);
+    pml_env__free(r->env, runs);
+    return rc;
+}
+
+static int reader_next(void *owner, struct ArrowArray *out, pml_error *err)
+{
+    merge_reader *r = owner;
+    for (;;) {
+        struct ArrowArray batch = {0};
+        if (r->merge == NULL) {
+            if (r->next_section == r->sections.n)
+                return PML_OK;
+            PML_RETURN_IF(section_open(r, &r->sections.v[r->next_section++], err));
+        }
+        PML_RETURN_IF(pml_merge__next(r->merge, &batch, err));
+        if (batch.release != NULL)
+            return pml_assembly__batch(out, &r->assembly, &batch, err);
+        pml_merge__free(r->merge);
+        r->merge = NULL;
+    }
+}
+
+static void reader_drop(void *owner)
+{
+    merge_reader *r = owner;
+    pml_env *env = r->env;
+    pml_merge__free(r->merge);
+    if (r->function.drop != NULL)
+        r->function.drop(r->function.self);
+    pml_arena__clear(&r->arena);
+    pml_plan_free(r->plan);
+    pml_env__free(env, r);
+    pml_env_release(env);
+}
+
+/* ---- setting up ---- */
+
+/* Position of a field in the layout, where it is put if it is not there yet. */
+static int32_t layout_add(merge_reader *r, const pml_field *f)
+{
+    size_t i = 0;
+    while (i < r->layout.n_fields && r->fields[i].id != f->id)
+        i++;
+    if (i == r->layout.n_fields)
+        r->fields[r->layout.n_fields++] = *f;
+    return (int32_t)i;
+}
+
+/* sequence.field: names of columns, separated by commas. */
+static int add_sequence_fields(merge_reader *r, pml_error *err)
+{
+    const pml_table *t = r->plan->table;
+    const pml_table_schema *s = r->plan->schema;
+    const char *text = t->options.sequence_field;
+    int32_t *positions = pml_arena__array(&r->arena, s->n_fields, sizeof *positions);
+    if (positions == NULL)
+        return pml_error__no_memory(err);
+    for (const char *p = text; p != NULL && *text != '\0';) {
+        size_t len = strcspn(p, ",");
+        int32_t column = pml_table_schema__find(s, p, len);
+        if (column < 0 || r->layout.n_sequence == s->n_fields)
+            return pml_error__at(err, PML_E_INVAL, PML_PLACE_OPTION, t->path, "option sequence.field of %.200s is '%.200s': %s", t->path,
+                                 text, column < 0 ? "one of the columns does not exist" : "columns are named twice");
+        positions[r->layout.n_sequence++] = layout_add(r, &s->fields[column]);
+        p = p[len] == ',' ? p + len + 1 : NULL;
+    }
+    r->layout.sequence = positions;
+    r->layout.sequence_descending = t->options.sequence_order == PML_SEQUENCE_DESCENDING;
+    return PML_OK;
+}
+
+static int make_layout(merge_reader *r, pml_error *err)
+{
+    const pml_table_schema *s = r->plan->schema;
+    int32_t *keys = pml_arena__array(&r->arena, s->n_keys, sizeof *keys);
+    r->columns = pml_arena__array(&r->arena, r->assembly.n_stored, sizeof *r->columns);
+    r->fields = pml_arena__array(&r->arena, s->n_fields + 2, sizeof *r->fields);
+    if (keys == NULL || r->columns == NULL || r->fields == NULL)
+        return pml_error__no_memory(err);
+    for (size_t i = 0; i < r->assembly.n_stored; i++)
+        r->columns[i] = layout_add(r, &r->assembly.stored_fields[i]);
+    for (size_t i = 0; i < s->n_keys; i++)
+        keys[i] = layout_add(r, &s->fields[s->key_index[i]]);
+    r->layout.fields = r->fields;
+    r->layout.keys = keys;
+    r->layout.n_keys = s->n_keys;
+    PML_RETURN_IF(add_sequence_fields(r, err));
+    r->layout.sequence_number = layout_add(r, &pml_field_sequence_number);
+    r->layout.row_kind = layout_add(r, &pml_field_value_kind);
+    return PML_OK;
+}
+
+static int make_function(merge_reader *r)
+{
+    const pml_table_options *o = &r->plan->table->options;
+    r->function = (pml_merge_function){.kind = o->merge_engine == PML_MERGE_ENGINE_FIRST_ROW ? PML_MERGE_FIRST : PML_MERGE_LAST,
+                                       .ignore_delete = o->ignore_delete};
+    return PML_OK;
+}
+
+static int make_sections(merge_reader *r, pml_error *err)
+{
+    const pml_data_file **files = pml_arena__array(&r->arena, r->split->n_files, sizeof *files);
+    if (files == NULL)
+        return pml_error__no_memory(err);
+    for (size_t i = 0; i < r->split->n_files; i++)
+        files[i] = &r->split->files[i];
+    return pml_plan__sections(&r->sections, &r->arena, r->plan, files, r->split->n_files, err);
+}
+
+static int make_key_predicate(merge_reader *r, pml_error *err)
+{
+    const pml_table_schema *s = r->plan->schema;
+    int32_t *ids = pml_arena__array(&r->arena, s->n_keys, sizeof *ids);
+    if (r->predicate == NULL)
+        return PML_OK;
+    if (ids == NULL)
+        return pml_error__no_memory(err);
+    for (size_t i = 0; i < s->n_keys; i++)
+        ids[i] = s->fields[s->key_index[i]].id;
+    return pml_pred__project(&r->key_predicate, &r->arena, r->predicate, ids, s->n_keys) == PML_OK ? PML_OK : pml_error__no_memory(err);
+}
+
+int pml_merge_read__open(struct ArrowArrayStream *out, const pml_merge_read *q, pml_error *err)
+{
+    struct ArrowSchema schema = {0};
+    int rc;
+    memset(out, 0, sizeof *out);
+    pml_env *env = q->plan->env;
+    merge_reader *r = pml_env__calloc(env, 1, sizeof *r);
+    if (r == NULL)
+        return pml_error__no_memory(err);
+    pml_env_acquire(env);
+    r->env = env;
+    pml_plan__acquire(q->plan);
+    r->plan = q->plan;
+    r->split = q->split;
+    r->batch_rows = q->batch_rows;
+    r->validate_full = q->validate_full;
+    r->predicate = q->predicate;
+    pml_arena__init(&r->arena, env);
+    PML_TRY(pml_partition__decode(r->partition, q->plan->schema, q->split->partition, err));
+    PML_TRY(pml_assembly__init(&r->assembly, &r->arena, q->plan->schema, q->fields, q->n_fields, r->partition, err));
+    PML_TRY(make_layout(r, err));
+    PML_TRY(make_function(r));
+    PML_TRY(make_key_predicate(r, err));
+    PML_TRY(make_sections(r, err));
+    PML_TRY(pml_type__export(&schema, env, q->fields, q->n_fields, err));
+    PML_TRY(pml_stream__new(out, env, &schema, reader_next, reader_drop, r, err));
+    r = NULL;
+out:
+    pml_schema__release(&schema);
+    if (r != NULL)
+        reader_drop(r);
+    return rc;
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "columnar/array_memory.h"
+#include "support/random_batch.h"
+
+enum { COLUMNS = 30, ARRAYS = 5, REFS_MAX = 200 };
+
+typedef struct world {
+    pml_arena arena;
+    pml_field *fields;
+    struct ArrowArray in[ARRAYS];
+    const struct ArrowArray *column[ARRAYS];
+    size_t n;
+    pml_row_ref refs[REFS_MAX];
+    int64_t n_refs;
+} world;
+
+static void world_make(world *w, test_env *t, int64_t rows_max)
+{
+    pml_arena__init(&w->arena, t->env);
+    w->fields = random_fields(t, &w->arena, COLUMNS, 3, true);
+    for (size_t i = 0; i < COLUMNS; i++)
+        w->fields[i].type.nullable = true; /* nulls may be picked for any column */
+    w->n = 1 + test_random(t) % ARRAYS;
+    for (size_t i = 0; i < w->n; i++)
+        random_batch(&w->in[i], t, w->fields, COLUMNS, 1 + (int64_t)(test_random(t) % (uint64_t)rows_max));
+}
+
+static void world_clear(world *w)
+{
+    for (size_t i = 0; i < w->n; i++)
+        pml_array__release(&w->in[i]);
+    pml_arena__clear(&w->arena);
+}
+
+/* Rows here and there, or stretches of them; `nulls` of ten are nulls. */
+static void world_refs(world *w, test_env *t, uint64_t stretch, uint64_t nulls)
+{
+    w->n_refs = (int64_t)(test_random(t) % REFS_MAX);
+    for (int64_t i = 0; i < w->n_refs; i++) {
+        pml_row_ref *r = &w->refs[i];
+        r->batch = (uint32_t)(test_random(t) % w->n);
+        r->row = (uint32_t)(test_random(t) % (uint64_t)w->in[r->batch].length);
+        if (i > 0 && test_random(t) % stretch != 0)
+            *r = (pml_row_ref){r[-1].batch, r[-1].row + (r[-1].batch != PML_REF_NULL)};
+        if (test_random(t) % 10 < nulls || (r->batch != PML_REF_NULL && r->row >= (uint32_t)w->in[r->batch].length))
+            *r = (pml_row_ref){nulls > 0 ? PML_REF_NULL : 0, 0};
+    }
+}
+
+/* Releases out. */
+static void refs_are_gathered(const world *w, test_env *t, struct ArrowArray *out, size_t c)
+{
+    struct ArrowArray batch;
+    pml_error err = PML_ERROR_INIT;
+    assert_int_equal(out->length, w->n_refs);
+    for (int64_t i = 0; i < w->n_refs; i++) {
+        pml_row_ref r = w->refs[i];
+        if (r.batch == PML_REF_NULL)
+            assert_true(pml_array__is_null(out, i));
+        else
+            assert_true(array_rows_equal(w->column[r.batch], r.row, out, i, &w->fields[c].type));
+    }
+    must_ok(pml_batch__from_columns(&batch, t->env, out, 1, w->n_refs, &err), &err);
+    must_ok(pml_batch__check(&batch, &w->fields[c], 1, PML_CHECK_FULL, &err), &err);
+    pml_array__release(&batch);
+}
+
+static void gather_refs_of_random_arrays_gives_the_rows_that_are_named(void **state)
+{
+    (void)state;
+    test_env *t = test_env_open(NULL);
+    t->random_state = test_seed();
+    for (int round = 0; round < 60; round++) {
+        world w;
+        struct ArrowArray out;
+        pml_error err = PML_ERROR_INIT;
+        world_make(&w, t, round % 3 == 0 ? 200 : 12);
+        for (size_t c = 0; c < COLUMNS; c++) {
+            world_refs(&w, t, 1 + test_random(t) % 60, test_random(t) % 3);
+            struct ArrowArray columns[ARRAYS];
+            for (size_t i = 0; i < w.n; i++) { /* a column of a struct with an offset, as a slice of it has it */
+                columns[i] = *w.in[i].children[c];
+                columns[i].offset += w.in[i].offset;
+                columns[i].length = w.in[i].length;
+                columns[i].null_count = columns[i].null_count == 0 ? 0 : -1;
+                w.column[i] = &columns[i];
+            }
+            must_ok(pml_batch__gather_refs(&out, t->env, &w.fields[c].type, w.column, w.n, w.refs, w.n_refs, &err),
+                    &err);
+            refs_are_gathered(&w, t, &out, c);
+        }
+        world_clear(&w);
+    }
+    test_env_close(t);
+}
+
+static void gather_refs_without_memory_leaves_nothing(void **state)
+{
+    (void)state;
+    test_env *t = test_env_open(NULL);
+    world w;
+    t->random_state = test_seed();
+    world_make(&w, t, 12);
+    for (size_t c = 0; c < COLUMNS; c++) {
+        world_refs(&w, t, 1 + 40 * (c % 2), 1);
+        for (size_t i = 0; i < w.n; i++)
+            w.column[i] = w.in[i].children[c];
+        struct ArrowArray out;
+        int rc = PML_E_NOMEM;
+        for (long long n = 1; rc != PML_OK; n++) {
+            pml_error err = PML_ERROR_INIT;
+            test_env_fail_at(t, n);
+            rc = pml_batch__gather_refs(&out, t->env, &w.fields[c].type, w.column, w.n, w.refs, w.n_refs, &err);
+            test_env_fail_at(t, 0);
+            assert_true(rc == PML_OK || (rc == PML_E_NOMEM && err.code == rc && out.release == NULL));
+        }
+        pml_array__release(&out);
+    }
+    world_clear(&w);
+    test_env_close(t);
+}
+
+static void gather_refs_refuses_offsets_that_go_backwards(void **state)
+{
+    (void)state;
+    test_env *t = test_env_open(NULL);
+    static const pml_type text = {.kind = PML_TYPE_VARCHAR, .nullable = true, .length = INT32_MAX};
+    static int32_t offsets[] = {0, 7, 3, 5};
+    const void *buffers[3] = {NULL, offsets, "abcdefgh"};
+    const struct ArrowArray a = {.length = 3, .n_buffers = 3, .buffers = buffers}, *arrays[1] = {&a};
+    const pml_row_ref refs[2] = {{0, 0}, {0, 1}};
+    struct ArrowArray out;
+    pml_error err = PML_ERROR_INIT;
+    must_fail_with(PML_E_INVAL, pml_batch__gather_refs(&out, t->env, &text, arrays, 1, refs, 2, &err), &err);
+    test_env_close(t);
+}
+
+static void gather_refs_of_more_text_than_offsets_reach_is_a_limit(void **state)
+{
+    (void)state;
+    test_env *t = test_env_open(NULL);
+    static const pml_type text = {.kind = PML_TYPE_VARCHAR, .nullable = true, .length = INT32_MAX};
+    static const int32_t offsets[] = {0, INT32_MAX};
+    const void *buffers[3] = {NULL, offsets, "never read"};
+    const struct ArrowArray a = {.length = 1, .n_buffers = 3, .buffers = buffers}, *arrays[1] = {&a};
+    const pml_row_ref refs[2] = {{0, 0}, {0, 0}};
+    struct ArrowArray out;
+    pml_error err = PML_ERROR_INIT;
+    must_fail_with(PML_E_LIMIT, pml_batch__gather_refs(&out, t->env, &text, arrays, 1, refs, 2, &err), &err);
+    test_env_close(t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gather_refs_of_random_arrays_gives_the_rows_that_are_named),
+        cmocka_unit_test(gather_refs_without_memory_leaves_nothing),
+        cmocka_unit_test(gather_refs_refuses_offsets_that_go_backwards),
+        cmocka_unit_test(gather_refs_of_more_text_than_offsets_reach_is_a_limit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
