@@ -199,7 +199,7 @@ static int bind_codecs(pml_table_options *out, const pml_option_source *s)
     out->file_compression = translate(data, sizeof data / sizeof data[0], data_text);
     out->manifest_compression =
         translate(manifest, sizeof manifest / sizeof manifest[0], texts[2] == NULL ? "zstd" : texts[2]);
-    out->file_format = "parquet"; /* all others have been refused */
+    out->file_format = "parquet"; /* what is written: all others have been refused */
     return PML_OK;
 }
 
