@@ -26,8 +26,7 @@ typedef struct pml_merge_group {
 } pml_merge_group;
 
 /* The column of a layout position in the batch of a reference (its row is ref.row, beyond the array's own offset). */
-static inline const struct ArrowArray *pml_merge_group__column(const pml_merge_group *g, pml_row_ref ref,
-                                                               int32_t position)
+static inline const struct ArrowArray *pml_merge_group__column(const pml_merge_group *g, pml_row_ref ref, int32_t position)
 {
     return g->batches[ref.batch]->children[position];
 }

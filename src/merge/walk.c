@@ -83,12 +83,17 @@ static inline bool same_key(const pml_merge *m, const fold *f, pml_key_prefix ke
 }
 
 /* The least key goes; the tree learns of the next one of its run. */
-static inline int advance(pml_merge *m, pml_cursor *c, uint16_t run, bool settled, pml_error *err)
+__attribute__((always_inline)) static inline int advance(pml_merge *m, pml_cursor *c, uint16_t run, bool settled, pml_error *err)
 {
-    bool ended = false;
-    if (++c->row == c->end)
+    pml_key_prefix key = PML_PREFIX_END;
+    if (++c->row < c->end) {
+        key = pml_cursor__key(c);
+    } else {
+        bool ended;
         PML_RETURN_IF(pml_cursor__refill(c, &m->rules, &ended, err));
-    pml_loser_tree__replace(&m->tree, run, ended ? PML_PREFIX_END : pml_cursor__key(c), settled);
+        key = ended ? PML_PREFIX_END : pml_cursor__key(c);
+    }
+    pml_loser_tree__replace(&m->tree, run, key, settled);
     return PML_OK;
 }
 

@@ -65,6 +65,18 @@ static void refs_are_gathered(const world *w, test_env *t, struct ArrowArray *ou
     pml_array__release(&batch);
 }
 
+static int gather(struct ArrowArray *out, test_env *t, const pml_type *type, const struct ArrowArray *const *arrays, size_t n_arrays,
+                  const pml_row_ref *refs, int64_t n, pml_error *err)
+{
+    pml_ref_list list;
+    *out = (struct ArrowArray){0};
+    int rc = pml_ref_list__init(&list, t->env, refs, n, err);
+    if (rc == PML_OK)
+        rc = pml_batch__gather_refs(out, type, arrays, n_arrays, &list, err);
+    pml_ref_list__clear(&list);
+    return rc;
+}
+
 static void gather_refs_of_random_arrays_gives_the_rows_that_are_named(void **state)
 {
     (void)state;
@@ -85,7 +97,7 @@ static void gather_refs_of_random_arrays_gives_the_rows_that_are_named(void **st
                 columns[i].null_count = columns[i].null_count == 0 ? 0 : -1;
                 w.column[i] = &columns[i];
             }
-            must_ok(pml_batch__gather_refs(&out, t->env, &w.fields[c].type, w.column, w.n, w.refs, w.n_refs, &err),
+            must_ok(gather(&out, t, &w.fields[c].type, w.column, w.n, w.refs, w.n_refs, &err),
                     &err);
             refs_are_gathered(&w, t, &out, c);
         }
@@ -110,7 +122,7 @@ static void gather_refs_without_memory_leaves_nothing(void **state)
         for (long long n = 1; rc != PML_OK; n++) {
             pml_error err = PML_ERROR_INIT;
             test_env_fail_at(t, n);
-            rc = pml_batch__gather_refs(&out, t->env, &w.fields[c].type, w.column, w.n, w.refs, w.n_refs, &err);
+            rc = gather(&out, t, &w.fields[c].type, w.column, w.n, w.refs, w.n_refs, &err);
             test_env_fail_at(t, 0);
             assert_true(rc == PML_OK || (rc == PML_E_NOMEM && err.code == rc && out.release == NULL));
         }
@@ -131,7 +143,7 @@ static void gather_refs_refuses_offsets_that_go_backwards(void **state)
     const pml_row_ref refs[2] = {{0, 0}, {0, 1}};
     struct ArrowArray out;
     pml_error err = PML_ERROR_INIT;
-    must_fail_with(PML_E_INVAL, pml_batch__gather_refs(&out, t->env, &text, arrays, 1, refs, 2, &err), &err);
+    must_fail_with(PML_E_INVAL, gather(&out, t, &text, arrays, 1, refs, 2, &err), &err);
     test_env_close(t);
 }
 
@@ -146,7 +158,7 @@ static void gather_refs_of_more_text_than_offsets_reach_is_a_limit(void **state)
     const pml_row_ref refs[2] = {{0, 0}, {0, 0}};
     struct ArrowArray out;
     pml_error err = PML_ERROR_INIT;
-    must_fail_with(PML_E_LIMIT, pml_batch__gather_refs(&out, t->env, &text, arrays, 1, refs, 2, &err), &err);
+    must_fail_with(PML_E_LIMIT, gather(&out, t, &text, arrays, 1, refs, 2, &err), &err);
     test_env_close(t);
 }
 

@@ -3,6 +3,7 @@
  * The sorted merge by itself, over runs in memory: merge_bench CASE RUNS ROWS prints one line of JSON. Rows have eight columns (key,
  * sequence number, kind, INT, DOUBLE, DECIMAL(10,2), two texts), about 90 bytes. memcpy of the same bytes is measured beside it.
  */
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -241,6 +242,9 @@ int main(int argc, char **argv)
                                      .row_kind = 2};
     pml_error err = PML_ERROR_INIT;
     pml_env *env = NULL;
+    /* Else glibc may give the memory of every output batch back to the kernel, which costs more than the merge. */
+    (void)mallopt(M_TRIM_THRESHOLD, 1 << 30);
+    (void)mallopt(M_MMAP_THRESHOLD, 1 << 30);
     need(pml_env_new(&env, NULL, &err), &err);
     const pml_type type = pml_layout__row(fields, COLUMNS);
     memory_run *runs = calloc((size_t)n, sizeof *runs);
