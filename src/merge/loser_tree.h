@@ -30,7 +30,8 @@ static inline bool pml_loser_tree__less_unsettled(const pml_loser_tree *t, pml_k
 
 static inline bool pml_loser_tree__less(const pml_loser_tree *t, pml_key_prefix a, pml_key_prefix b, bool settled)
 {
-    if (!settled && pml_prefix__same(a, b) && pml_prefix__unsettled(&t->rules->form, a))
+    /* One branch, seldom taken: equal keys are as frequent as not, and nobody foresees them. */
+    if (!settled && (pml_prefix__same(a, b) & pml_prefix__unsettled(&t->rules->form, a)))
         return pml_loser_tree__less_unsettled(t, a, b);
     return a < b;
 }
