@@ -37,6 +37,7 @@ static const merge_case cases[] = {
     {"half-first", KEYS_HALF, PML_TYPE_BIGINT, PML_MERGE_FIRST, false, false, "half, the oldest row"},
     {"half-lookup", KEYS_HALF, PML_TYPE_BIGINT, PML_MERGE_LAST, true, false, "half, the lookup rule"},
     {"half-sequence", KEYS_HALF, PML_TYPE_BIGINT, PML_MERGE_LAST, false, true, "half, ordered by a column"},
+    {"half-columns", KEYS_HALF, PML_TYPE_BIGINT, PML_MERGE_COLUMNS, false, false, "half, each column picked by itself"},
     {"half-all", KEYS_HALF, PML_TYPE_BIGINT, PML_MERGE_ALL, false, false, "half, every row"},
 };
 
@@ -149,11 +150,24 @@ static void run_make(memory_run *run, pml_env *env, const pml_type *type, const 
     pml_builder__free(b);
 }
 
+static int pick_columns(void *self, const pml_merge_group *g, pml_merge_output *out, pml_error *err)
+{
+    int rc = PML_OK;
+    const pml_merge_row *newest = &g->rows[g->n - 1];
+    (void)self;
+    (void)err;
+    for (int32_t i = 0; i < COLUMNS; i++)
+        PML_TRY(pml_merge_output__pick(out, i, g->rows[(size_t)i % g->n].ref));
+    PML_TRY(pml_merge_output__end_row(out, newest->kind, newest->sequence));
+out:
+    return rc;
+}
+
 static double merge_once(pml_env *env, const merge_case *c, const pml_merge_layout *layout, memory_run *runs, size_t n,
                          int64_t *rows)
 {
     static const int32_t columns[COLUMNS] = {0, 1, 2, 3, 4, 5, 6, 7};
-    const pml_merge_function function = {.kind = c->function};
+    const pml_merge_function function = {.kind = c->function, .decide = pick_columns};
     const pml_merge_request request = {.layout = layout,
                                        .function = &function,
                                        .columns = columns,
