@@ -12,6 +12,7 @@ typedef enum merge_key_kind {
     MERGE_KEY_BIGINT,
     MERGE_KEY_TEXT,      /* shorter than a prefix */
     MERGE_KEY_LONG_TEXT, /* the same for longer than a prefix */
+    MERGE_KEY_CHANGING,  /* long text that begins otherwise from some key on */
     MERGE_KEY_DECIMAL,
     MERGE_KEY_TWO, /* BIGINT, which is mostly the same, and DECIMAL(10, 0) */
     MERGE_KEY_KINDS
