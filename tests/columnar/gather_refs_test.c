@@ -40,7 +40,9 @@ static void world_refs(world *w, test_env *t, uint64_t stretch, uint64_t nulls)
         pml_row_ref *r = &w->refs[i];
         r->batch = (uint32_t)(test_random(t) % w->n);
         r->row = (uint32_t)(test_random(t) % (uint64_t)w->in[r->batch].length);
-        if (i > 0 && test_random(t) % stretch != 0)
+        if (i > 0 && test_random(t) % 8 == 0) /* the next row, perhaps of another array */
+            r->row = r[-1].row + 1;
+        else if (i > 0 && test_random(t) % stretch != 0)
             *r = (pml_row_ref){r[-1].batch, r[-1].row + (r[-1].batch != PML_REF_NULL)};
         if (test_random(t) % 10 < nulls || (r->batch != PML_REF_NULL && r->row >= (uint32_t)w->in[r->batch].length))
             *r = (pml_row_ref){nulls > 0 ? PML_REF_NULL : 0, 0};
@@ -65,8 +67,8 @@ static void refs_are_gathered(const world *w, test_env *t, struct ArrowArray *ou
     pml_array__release(&batch);
 }
 
-static int gather(struct ArrowArray *out, test_env *t, const pml_type *type, const struct ArrowArray *const *arrays, size_t n_arrays,
-                  const pml_row_ref *refs, int64_t n, pml_error *err)
+static int gather(struct ArrowArray *out, test_env *t, const pml_type *type, const struct ArrowArray *const *arrays,
+                  size_t n_arrays, const pml_row_ref *refs, int64_t n, pml_error *err)
 {
     pml_ref_list list;
     *out = (struct ArrowArray){0};
@@ -97,8 +99,7 @@ static void gather_refs_of_random_arrays_gives_the_rows_that_are_named(void **st
                 columns[i].null_count = columns[i].null_count == 0 ? 0 : -1;
                 w.column[i] = &columns[i];
             }
-            must_ok(gather(&out, t, &w.fields[c].type, w.column, w.n, w.refs, w.n_refs, &err),
-                    &err);
+            must_ok(gather(&out, t, &w.fields[c].type, w.column, w.n, w.refs, w.n_refs, &err), &err);
             refs_are_gathered(&w, t, &out, c);
         }
         world_clear(&w);

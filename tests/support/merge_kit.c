@@ -371,7 +371,7 @@ int simple_merge(simple_world *w, pml_merge_kind kind, pml_error *err)
             pml_value v[3];
             for (size_t k = 0; k < 3; k++)
                 pml_value__get(&v[k], &w->fields[k].type, out.children[k], i);
-            at += (size_t)snprintf(w->result + at, sizeof w->result - at, "%lld/%lld/%lld ", (long long)v[0].i,
+            at += (size_t)snprintf(w->result + at, sizeof w->result - at, "%lld/%lld/%lld ", (long long)(v[0].kind == PML_VALUE_INT ? v[0].i : 0),
                                    (long long)v[1].i, (long long)v[2].i);
         }
         pml_array__release(&out);

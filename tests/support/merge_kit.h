@@ -74,7 +74,7 @@ typedef struct simple_world {
     size_t n_runs;
     bool keep_retracts, ignore_delete, lookup;
     int64_t fail_after;             /* rows of a run, after which it fails; 0: never */
-    char result[SIMPLE_RESULT_MAX]; /* "key/sequence/kind " for each row */
+    char result[SIMPLE_RESULT_MAX]; /* "key/sequence/kind " for each row; of texts 0 as the key */
 } simple_world;
 
 /* form 0: BIGINT keys, 1: short texts, 2: texts that only differ behind the prefix. */
