@@ -36,7 +36,8 @@ typedef struct pml_cursor_rules {
     pml_window window;
 } pml_cursor_rules;
 
-/* The next stretch, of this batch or the next one; it may change the form of prefixes. *ended: there is none. PML_E_CORRUPT: keys go backwards or are null, an unknown kind. */
+/* The next stretch, of this batch or the next one; it may change the form of prefixes. *ended: there is none. PML_E_CORRUPT: keys go
+   backwards, something is null that must not be, an unknown kind. */
 int pml_cursor__refill(pml_cursor *c, pml_cursor_rules *rules, bool *ended, pml_error *err);
 
 /* Makes the prefixes of the stretch anew. */

@@ -149,6 +149,7 @@ static int merge_fill(pml_merge *m, pml_error *err)
     if (!pml_group__put(m))
         return PML_OK;
     while (m->output.n == 0 && !m->ended) {
+        PML_RETURN_IF(pml_merge_output__forget(&m->output, err));
         pml_window__settle(&m->rules.window);
         PML_RETURN_IF(pml_merge__walk(m, err));
     }

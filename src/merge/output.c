@@ -125,8 +125,12 @@ int pml_merge_output__value(pml_merge_output *o, int32_t position, const pml_val
     pml_builder *b = pml_merge_output__builder(o, position);
     if (b == NULL)
         return PML_E_NOMEM;
-    PML_RETURN_IF(pml_builder__append_value(b, v));
-    return pml_merge_output__built(o, position);
+    int rc = pml_builder__append_value(b, v);
+    if (rc == PML_OK)
+        return pml_merge_output__built(o, position);
+    o->failure = rc;
+    o->failed_position = position;
+    return rc;
 }
 
 int pml_merge_output__end_row(pml_merge_output *o, int8_t kind, int64_t sequence)
@@ -141,6 +145,30 @@ int pml_merge_output__end_row(pml_merge_output *o, int8_t kind, int64_t sequence
 }
 
 /* ---- for the merge ---- */
+
+int pml_merge_output__explain(const pml_merge_output *o, int rc, pml_error *err)
+{
+    if (rc == PML_E_NOMEM)
+        return pml_error__no_memory(err);
+    if (rc == PML_OK || rc != o->failure)
+        return rc; /* it came with words */
+    return pml_error__set(err, rc, "a value that was computed for column %s %s", o->layout->fields[o->failed_position].name,
+                          rc == PML_E_LIMIT ? "makes its texts too long for one batch, or is out of range" : "does not fit its type");
+}
+
+int pml_merge_output__forget(pml_merge_output *o, pml_error *err)
+{
+    assert(o->n == 0);
+    for (size_t i = 0; o->kinds != NULL && i < o->layout->n_fields; i++) {
+        struct ArrowArray built;
+        pml_builder *b = o->by_position[i].builder;
+        if (b == NULL || pml_builder__length(b) == 0)
+            continue;
+        PML_RETURN_IF(pml_builder__finish(b, &built, err));
+        pml_array__release(&built);
+    }
+    return PML_OK;
+}
 
 int pml_merge_output__pick_rows(pml_merge_output *o, pml_row_ref first, uint32_t n, const int8_t *kinds,
                                 const uint8_t *sequences, bool retracts)
