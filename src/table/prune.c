@@ -3,6 +3,7 @@
 
 #include "meta/column_stats.h"
 #include "meta/partition.h"
+#include "table/evolution.h"
 #include "table/prune_bucket.h"
 
 static char verdict_yes, verdict_no;
@@ -99,11 +100,27 @@ bool pml_prune__keep_entry(void *arg, const pml_manifest_entry *e)
     return matches;
 }
 
-int pml_prune__file(bool *matches, pml_prune *pr, const pml_data_file *f, pml_error *err)
+/* A file of another schema: the predicate and the statistics meet at the columns that it has. */
+static int test_evolved(bool *matches, pml_prune *pr, const pml_written *w, const pml_data_file *f, pml_error *err)
 {
-    *matches = true;
-    if (pr->predicate == NULL)
-        return PML_OK;
+    const pml_pred *left = NULL;
+    pml_column_stats *stats;
+    size_t n;
+    int rc;
+    pml_arena arena;
+    pml_arena__init(&arena, pr->env);
+    PML_TRY(pml_evolution__predicate(&left, &arena, pr->predicate, pr->schema, w, true, err));
+    if (left == NULL)
+        goto out;
+    PML_TRY(pml_evolution__statistics(&stats, &n, &arena, left, w, f, err));
+    *matches = pml_pred__may_match(left, stats, n, f->row_count);
+out:
+    pml_arena__clear(&arena);
+    return rc;
+}
+
+static int test_same(bool *matches, pml_prune *pr, const pml_data_file *f, pml_error *err)
+{
     size_t n = pr->schema->n_fields;
     pml_column_stats *stats = pml_env__calloc(pr->env, n, sizeof *stats);
     int rc = stats == NULL ? pml_error__no_memory(err)
@@ -111,8 +128,16 @@ int pml_prune__file(bool *matches, pml_prune *pr, const pml_data_file *f, pml_er
                                                       err);
     if (rc == PML_OK)
         *matches = pml_pred__may_match(pr->predicate, stats, n, f->row_count);
-    else
-        rc = pml_error__prefix(err, rc, "statistics of %s", f->name);
     pml_env__free(pr->env, stats);
     return rc;
+}
+
+int pml_prune__file(bool *matches, pml_prune *pr, const pml_table_schema *written, const pml_data_file *f, pml_error *err)
+{
+    const pml_written w = {written, &f->write_cols};
+    *matches = true;
+    if (pr->predicate == NULL)
+        return PML_OK;
+    int rc = written == pr->schema && !f->write_cols.present ? test_same(matches, pr, f, err) : test_evolved(matches, pr, &w, f, err);
+    return rc == PML_OK ? PML_OK : pml_error__prefix(err, rc, "statistics of %s", f->name);
 }

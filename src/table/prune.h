@@ -36,7 +36,7 @@ int pml_prune__bucket(bool *matches, pml_prune *pr, int32_t bucket, int32_t tota
    the pml_prune. */
 bool pml_prune__keep_manifest(void *arg, const pml_manifest_meta *m);
 bool pml_prune__keep_entry(void *arg, const pml_manifest_entry *e);
-/* False: no row of the file can match. */
-int pml_prune__file(bool *matches, pml_prune *pr, const pml_data_file *f, pml_error *err);
+/* False: no row of the file, which was written with that schema, can match. */
+int pml_prune__file(bool *matches, pml_prune *pr, const pml_table_schema *written, const pml_data_file *f, pml_error *err);
 
 #endif
