@@ -77,7 +77,8 @@ int pml_engine__init(pml_engine_base *b, pml_env *env, const pml_merge_layout *l
     *b = (pml_engine_base){.env = env, .layout = layout, .options = *o};
     b->columns = pml_env__calloc(env, n + 1, sizeof *b->columns);
     b->aggregators = pml_env__calloc(env, n + 1, sizeof *b->aggregators);
-    if (b->columns == NULL || b->aggregators == NULL)
+    b->required = pml_env__calloc(env, n + 1, sizeof *b->required);
+    if (b->columns == NULL || b->aggregators == NULL || b->required == NULL)
         return pml_error__no_memory(err);
     for (size_t i = 0; i < n; i++) {
         const char *name = layout->fields[i].name;
@@ -86,6 +87,8 @@ int pml_engine__init(pml_engine_base *b, pml_env *env, const pml_merge_layout *l
         if (!system && b->columns[i] < 0)
             return pml_error__set(err, PML_E_INTERNAL, "the merge has a column %s, which the table does not have",
                                   name);
+        if (!system && !layout->fields[i].type.nullable && !pml_engine__is_key(o->schema, name))
+            b->required[b->n_required++] = (int32_t)i;
     }
     return PML_OK;
 }
@@ -98,6 +101,7 @@ void pml_engine__clear(pml_engine_base *b)
         pml_aggregator__close(&b->aggregators[i]);
     pml_env__free(b->env, b->aggregators);
     pml_env__free(b->env, b->columns);
+    pml_env__free(b->env, b->required);
     pml_env__free(b->env, b->steps);
 }
 
@@ -117,13 +121,11 @@ int pml_engine__reserve(pml_engine_base *b, size_t n, pml_error *err)
 
 int pml_engine__check_nulls(const pml_engine_base *b, const pml_merge_group *g, pml_row_ref row, pml_error *err)
 {
-    for (size_t i = 0; i < b->layout->n_fields; i++) {
-        const pml_field *field = &b->layout->fields[i];
-        if (b->columns[i] < 0 || field->type.nullable)
-            continue;
-        if (pml_array__is_null(pml_merge_group__column(g, row, (int32_t)i), row.row))
+    for (size_t i = 0; i < b->n_required; i++) {
+        int32_t at = b->required[i];
+        if (pml_array__is_null(pml_merge_group__column(g, row, at), row.row))
             return pml_error__set(err, PML_E_INVAL, "column %s is NOT NULL, and a row to be merged has a null there",
-                                  field->name);
+                                  b->layout->fields[at].name);
     }
     return PML_OK;
 }

@@ -9,7 +9,9 @@ typedef struct pml_engine_base {
     pml_env *env;
     const pml_merge_layout *layout;
     pml_merge_options options;
-    int32_t *columns;            /* by position: the column of the schema, -1 for system columns */
+    int32_t *columns;  /* by position: the column of the schema, -1 for system columns */
+    int32_t *required; /* positions of NOT NULL columns that may hold a null all the same; keys do not */
+    size_t n_required;
     pml_aggregator *aggregators; /* by position */
     pml_fold_step *steps;
     size_t cap_steps;

@@ -285,10 +285,26 @@ static inline int merge_line_order(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The lines of rows, with arrays of the case's unordered columns sorted. */
+/* A negative zero, which jansson would read as the integer 0, becomes a text. */
+static inline char *merge_keep_zeros(const char *line)
+{
+    char *out = calloc(strlen(line) + 1, 3);
+    size_t n = 0;
+    for (const char *p = line; *p != '\0'; p++) {
+        bool zero =
+            p[0] == '-' && p[1] == '0' && strchr(",]}", p[2]) != NULL && p > line && strchr(":,[", p[-1]) != NULL;
+        n += (size_t)snprintf(out + n, 5, zero ? "\"-0\"" : "%c", *p);
+        p += zero ? 1 : 0;
+    }
+    return out;
+}
+
+/* A line with its keys in order and arrays of the case's unordered columns sorted. */
 static inline char *merge_normal(const merge_case *c, const char *line)
 {
-    json_t *row = json_loads(line, JSON_DECODE_ANY, NULL), *unordered = json_object_get(c->json, "unordered");
+    char *kept = merge_keep_zeros(line);
+    json_t *row = json_loads(kept, JSON_DECODE_ANY, NULL), *unordered = json_object_get(c->json, "unordered");
+    free(kept);
     for (size_t i = 0; i < json_array_size(unordered); i++) {
         const char *name = json_string_value(json_array_get(unordered, i));
         json_t *array = json_object_get(row, name), *sorted = json_array();
