@@ -54,11 +54,26 @@ typedef struct pml_row_ref {
     uint32_t batch, row; /* row: beyond the array's own offset */
 } pml_row_ref;
 #define PML_REF_NULL UINT32_MAX /* as batch: a null */
-/* Copies the rows that refs name of arrays[refs[i].batch], any type, nested too. Entries of arrays that no reference names may be
+/* Neighbouring rows of one array, or nulls. */
+typedef struct pml_row_stretch {
+    pml_row_ref first;
+    int64_t n;
+} pml_row_stretch;
+/* References, looked through once for all the columns that are gathered by them. */
+typedef struct pml_ref_list {
+    pml_env *env;
+    const pml_row_ref *refs; /* borrowed */
+    int64_t n;
+    bool nulls;                 /* some are */
+    pml_row_stretch *stretches; /* NULL: too short to be worth it */
+    int64_t n_stretches;
+} pml_ref_list;
+int pml_ref_list__init(pml_ref_list *l, pml_env *env, const pml_row_ref *refs, int64_t n, pml_error *err);
+void pml_ref_list__clear(pml_ref_list *l);
+/* Copies the rows that the list names of arrays[ref.batch], any type, nested too. Entries of arrays that no reference names may be
    NULL. PML_E_LIMIT: more text or elements than 32-bit offsets reach; PML_E_INVAL: offsets go backwards. */
-int pml_batch__gather_refs(struct ArrowArray *out, pml_env *env, const pml_type *type,
-                           const struct ArrowArray *const *arrays, size_t n_arrays, const pml_row_ref *refs, int64_t n,
-                           pml_error *err);
+int pml_batch__gather_refs(struct ArrowArray *out, const pml_type *type, const struct ArrowArray *const *arrays, size_t n_arrays,
+                           const pml_ref_list *list, pml_error *err);
 
 /* The rows of n struct arrays of fields one after the other, copied into one array; offsets of the inputs are honoured.
    PML_E_LIMIT: more text or elements than 32-bit offsets reach. */
@@ -71,8 +86,8 @@ typedef struct pml_shared pml_shared;
 int pml_shared__new(pml_shared **out, pml_env *env, struct ArrowArray *array, pml_error *err);
 /* Over an array that belongs to somebody else, who keeps it unchanged until drop(owner), which runs once, in any thread, when
    the last reference goes. On failure drop does not run. */
-int pml_shared__borrow(pml_shared **out, pml_env *env, const struct ArrowArray *array, void (*drop)(void *owner),
-                       void *owner, pml_error *err);
+int pml_shared__borrow(pml_shared **out, pml_env *env, const struct ArrowArray *array, void (*drop)(void *owner), void *owner,
+                       pml_error *err);
 void pml_shared__acquire(pml_shared *s);
 void pml_shared__release(pml_shared *s);
 const struct ArrowArray *pml_shared__array(const pml_shared *s);

@@ -9,7 +9,7 @@
 #include "columnar/pieces.h"
 #include "columnar/text_copy.h"
 
-enum { PIECE_ROWS_MIN = 12 }; /* on average; below, a copy of a piece costs more than its rows one by one */
+enum { STRETCH_ROWS_MIN = 12 }; /* on average; below, a copy of a piece costs more than its rows one by one */
 
 typedef struct source {
     const uint8_t *values;   /* FIXED: from the first row; BITS: the bits; TEXT: the offsets of the first row */
@@ -24,37 +24,67 @@ typedef struct refs_gather {
     const source *sources;
     const pml_row_ref *refs;
     int64_t n;
-    bool nulls; /* some references are */
+    bool nulls;
 } refs_gather;
 
-/* Stretches of neighbouring rows, and whether any reference is a null. */
-static int64_t refs_pieces(const pml_row_ref *refs, int64_t n, bool *nulls)
+/* Whether b does not go on where a is. Nulls go on with nulls whose row is one more, which is as good as any. */
+static bool is_break(pml_row_ref a, pml_row_ref b)
 {
-    int64_t pieces = n > 0, n_nulls = n > 0 && refs[0].batch == PML_REF_NULL;
-    for (int64_t i = 1; i < n; i++) {
-        pieces += (refs[i].batch != refs[i - 1].batch) | (refs[i].row != refs[i - 1].row + 1);
-        n_nulls += refs[i].batch == PML_REF_NULL;
-    }
-    *nulls = n_nulls > 0;
-    return pieces;
+    return (a.batch != b.batch) | (a.row + 1 != b.row);
 }
 
-static int gather_pieces(struct ArrowArray *out, pml_env *env, const pml_type *t,
-                         const struct ArrowArray *const *arrays, const pml_row_ref *refs, int64_t n, int64_t n_pieces,
+/* of: room for all of them. */
+static void find_stretches(pml_row_stretch *of, const pml_row_ref *refs, int64_t n)
+{
+    int64_t from = 0;
+    for (int64_t i = 1; i <= n; i++)
+        if (i == n || is_break(refs[i - 1], refs[i])) {
+            *of++ = (pml_row_stretch){refs[from], i - from};
+            from = i;
+        }
+}
+
+int pml_ref_list__init(pml_ref_list *l, pml_env *env, const pml_row_ref *refs, int64_t n, pml_error *err)
+{
+    int64_t breaks = 0, nulls = n > 0 && refs[0].batch == PML_REF_NULL;
+    *l = (pml_ref_list){.env = env, .refs = refs, .n = n};
+    for (int64_t i = 1; i < n; i++) {
+        breaks += is_break(refs[i - 1], refs[i]);
+        nulls += refs[i].batch == PML_REF_NULL;
+    }
+    l->nulls = nulls > 0;
+    l->n_stretches = n == 0 ? 0 : breaks + 1;
+    if (n == 0 || n / l->n_stretches < STRETCH_ROWS_MIN)
+        return PML_OK;
+    l->stretches = pml_env__alloc(env, (size_t)l->n_stretches * sizeof *l->stretches);
+    if (l->stretches == NULL)
+        return pml_error__no_memory(err);
+    find_stretches(l->stretches, refs, n);
+    return PML_OK;
+}
+
+void pml_ref_list__clear(pml_ref_list *l)
+{
+    pml_env__free(l->env, l->stretches);
+    l->stretches = NULL;
+}
+
+/* Of stretches, or where there are none of each row. */
+static int gather_pieces(struct ArrowArray *out, const pml_type *t, const struct ArrowArray *const *arrays, const pml_ref_list *l,
                          pml_error *err)
 {
-    pml_piece *pieces = pml_env__calloc(env, (size_t)n_pieces, sizeof *pieces), *last = pieces;
+    int64_t n = l->stretches != NULL ? l->n_stretches : l->n;
+    pml_piece *pieces = pml_env__calloc(l->env, (size_t)n, sizeof *pieces);
     if (pieces == NULL)
         return pml_error__no_memory(err);
     for (int64_t i = 0; i < n; i++) {
-        if (i == 0 || refs[i].batch != refs[i - 1].batch || refs[i].row != refs[i - 1].row + 1) {
-            last = i == 0 ? pieces : last + 1;
-            *last = (pml_piece){refs[i].batch == PML_REF_NULL ? NULL : arrays[refs[i].batch], refs[i].row, 0};
-        }
-        last->n++;
+        pml_row_ref r = l->stretches != NULL ? l->stretches[i].first : l->refs[i];
+        pieces[i].a = r.batch == PML_REF_NULL ? NULL : arrays[r.batch];
+        pieces[i].row = r.row;
+        pieces[i].n = l->stretches != NULL ? l->stretches[i].n : 1;
     }
-    int rc = pml_pieces__concat(out, env, t, pieces, (size_t)n_pieces, err);
-    pml_env__free(env, pieces);
+    int rc = pml_pieces__concat(out, l->env, t, pieces, (size_t)n, err);
+    pml_env__free(l->env, pieces);
     return rc;
 }
 
@@ -217,19 +247,14 @@ out:
     return rc;
 }
 
-int pml_batch__gather_refs(struct ArrowArray *out, pml_env *env, const pml_type *type,
-                           const struct ArrowArray *const *arrays, size_t n_arrays, const pml_row_ref *refs, int64_t n,
-                           pml_error *err)
+int pml_batch__gather_refs(struct ArrowArray *out, const pml_type *type, const struct ArrowArray *const *arrays, size_t n_arrays,
+                           const pml_ref_list *list, pml_error *err)
 {
-    int rc;
-    refs_gather g = {.env = env, .err = err, .refs = refs, .n = n};
+    refs_gather g = {.env = list->env, .err = err, .refs = list->refs, .n = list->n, .nulls = list->nulls};
     *out = (struct ArrowArray){0};
-    if (n < 0 || n > INT64_MAX / 32)
-        return pml_error__set(err, PML_E_INVAL, "%lld is no number of rows", (long long)n);
-    int64_t pieces = refs_pieces(refs, n, &g.nulls);
-    if (pml_layout__of(type) > PML_LAYOUT_TEXT || (n > 0 && n / pieces >= PIECE_ROWS_MIN))
-        return gather_pieces(out, env, type, arrays, refs, n, pieces, err);
-    rc = gather_each(out, &g, type, arrays, n_arrays);
+    if (pml_layout__of(type) > PML_LAYOUT_TEXT || list->stretches != NULL)
+        return gather_pieces(out, type, arrays, list, err);
+    int rc = gather_each(out, &g, type, arrays, n_arrays);
     if (rc != PML_OK) {
         pml_array__release(out);
         *out = (struct ArrowArray){0};

@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#define NOT_SORTED "the keys are not sorted: one goes backwards"
+
 static int cursor_corrupt(const pml_cursor *c, int64_t row, const char *what, pml_error *err)
 {
     return pml_error__at(err, PML_E_CORRUPT, PML_PLACE_DATA_FILE, c->run.name, "run %s: %s in row %lld", c->run.name,
@@ -71,7 +73,9 @@ static int cursor_next_batch(pml_cursor *c, pml_cursor_rules *rules, bool *ended
     c->sequences = (const uint8_t *)sequence->buffers[1] + sequence->offset * 8;
     c->kinds = (const int8_t *)kind->buffers[1] + kind->offset;
     c->end = 0;
-    return check_batch(c, rules, view, err);
+    PML_RETURN_IF(check_batch(c, rules, view, err));
+    pml_prefix_form__meet(&rules->form, view);
+    return PML_OK;
 }
 
 static int check_kinds(pml_cursor *c, pml_error *err)
@@ -122,7 +126,7 @@ static int check_order(pml_cursor *c, const pml_cursor_rules *rules, pml_error *
             order =
                 pml_row_order__compare(&rules->keys, batch, (int64_t)c->begin + i - 1, batch, (int64_t)c->begin + i);
         if (order > 0)
-            return cursor_corrupt(c, (int64_t)c->begin + i, "the keys are not sorted: one goes backwards", err);
+            return cursor_corrupt(c, (int64_t)c->begin + i, NOT_SORTED, err);
         c->distinct = c->distinct && order < 0;
     }
     return PML_OK;
@@ -136,7 +140,7 @@ static int check_seam(const pml_cursor *c, const pml_cursor_rules *rules, pml_ke
     if (c->keys[0] == last && pml_prefix__unsettled(&rules->form, last))
         backwards =
             pml_row_order__compare(&rules->keys, last_batch, last_row, rules->window.batches[c->batch], c->begin) > 0;
-    return backwards ? cursor_corrupt(c, c->begin, "the keys are not sorted: one goes backwards", err) : PML_OK;
+    return backwards ? cursor_corrupt(c, c->begin, NOT_SORTED, err) : PML_OK;
 }
 
 int pml_cursor__refill(pml_cursor *c, pml_cursor_rules *rules, bool *ended, pml_error *err)
@@ -150,13 +154,22 @@ int pml_cursor__refill(pml_cursor *c, pml_cursor_rules *rules, bool *ended, pml_
         PML_RETURN_IF(cursor_next_batch(c, rules, ended, err));
     if (*ended)
         return PML_OK;
-    uint32_t left = c->batch_rows - c->end;
+    if (seam && rules->form.changed)
+        (void)pml_prefix_form__load(&last, &rules->form, last_batch, last_row, 1, c->number);
+    uint32_t left = c->batch_rows - c->end, n = left < PML_KEYS_CHUNK ? left : PML_KEYS_CHUNK;
     c->row = c->begin = c->end;
-    c->end += left < PML_KEYS_CHUNK ? left : PML_KEYS_CHUNK;
-    pml_prefix_form__load((pml_key_prefix *)(uintptr_t)c->keys, &rules->form, rules->window.batches[c->batch], c->begin,
-                          c->end - c->begin, c->number);
+    c->end += n;
+    int64_t good = pml_prefix_form__load(c->keys, &rules->form, rules->window.batches[c->batch], c->begin, n, c->number);
+    if (good < n)
+        return cursor_corrupt(c, c->begin + good, NOT_SORTED, err);
     PML_RETURN_IF(check_kinds(c, err));
     if (seam)
         PML_RETURN_IF(check_seam(c, rules, last, last_batch, last_row, err));
     return check_order(c, rules, err);
+}
+
+void pml_cursor__reload(pml_cursor *c, const pml_cursor_rules *rules)
+{
+    if (c->standing)
+        (void)pml_prefix_form__load(c->keys, &rules->form, rules->window.batches[c->batch], c->begin, c->end - c->begin, c->number);
 }

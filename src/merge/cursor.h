@@ -13,7 +13,7 @@
 
 typedef struct pml_cursor {
     /* What every row needs. */
-    const pml_key_prefix *keys; /* of rows [begin, end) */
+    pml_key_prefix *keys; /* of rows [begin, end) */
     uint32_t row, begin, end;
     uint32_t batch;           /* in the window */
     const uint8_t *sequences; /* of the batch's first row and on; int64, at any address */
@@ -36,8 +36,12 @@ typedef struct pml_cursor_rules {
     pml_window window;
 } pml_cursor_rules;
 
-/* The next stretch, of this batch or the next one. *ended: there is none. PML_E_CORRUPT: keys go backwards or are null, an unknown kind. */
+/* The next stretch, of this batch or the next one; it may change the form of prefixes. *ended: there is none. PML_E_CORRUPT: keys go
+   backwards, something is null that must not be, an unknown kind. */
 int pml_cursor__refill(pml_cursor *c, pml_cursor_rules *rules, bool *ended, pml_error *err);
+
+/* Makes the prefixes of the stretch anew. */
+void pml_cursor__reload(pml_cursor *c, const pml_cursor_rules *rules);
 
 static inline pml_key_prefix pml_cursor__key(const pml_cursor *c)
 {

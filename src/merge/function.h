@@ -26,14 +26,14 @@ typedef struct pml_merge_group {
 } pml_merge_group;
 
 /* The column of a layout position in the batch of a reference (its row is ref.row, beyond the array's own offset). */
-static inline const struct ArrowArray *pml_merge_group__column(const pml_merge_group *g, pml_row_ref ref,
-                                                               int32_t position)
+static inline const struct ArrowArray *pml_merge_group__column(const pml_merge_group *g, pml_row_ref ref, int32_t position)
 {
     return g->batches[ref.batch]->children[position];
 }
 
 /* Where a function puts its result: for each layout position exactly one of pick, value or built, then end_row; or nothing at all when
-   the key has no result. Columns that nobody wants may be left out: ask `wanted`. */
+   the key has no result. Columns that nobody wants may be left out: ask `wanted`. Pass on what they fail with: the merge finds the
+   words. */
 typedef struct pml_merge_output pml_merge_output;
 bool pml_merge_output__wanted(const pml_merge_output *o, int32_t position);
 /* All columns of one row. */

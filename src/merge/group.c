@@ -141,11 +141,7 @@ static int group_pick(pml_merge *m, pml_error *err)
 static int group_decide(pml_merge *m, pml_error *err)
 {
     const pml_merge_group g = {m->group.rows, m->group.n, m->rules.window.batches, m->rules.layout};
-    int rc = m->function->decide(m->function->self, &g, &m->output, err);
-    /* Those that collect values report without words what is no fault of theirs. */
-    if (rc == PML_E_NOMEM)
-        return pml_error__no_memory(err);
-    return rc;
+    return pml_merge_output__explain(&m->output, m->function->decide(m->function->self, &g, &m->output, err), err);
 }
 
 bool pml_group__put(pml_merge *m)

@@ -17,7 +17,7 @@ static int column_bits(const pml_type *t)
 int pml_prefix_form__init(pml_prefix_form *out, pml_arena *arena, const pml_merge_layout *layout, pml_error *err)
 {
     int room = PML_PREFIX_BITS;
-    *out = (pml_prefix_form){pml_arena__array(arena, layout->n_keys, sizeof *out->columns), 0, PREFIX_ALWAYS};
+    *out = (pml_prefix_form){.columns = pml_arena__array(arena, layout->n_keys, sizeof *out->columns), .settled_max = PREFIX_ALWAYS};
     if (out->columns == NULL && layout->n_keys > 0)
         return pml_error__no_memory(err);
     for (size_t i = 0; i < layout->n_keys; i++) {
@@ -84,28 +84,69 @@ static pml_key_prefix text_head(pml_bytes v, const uint8_t *end)
     return v.len >= sizeof head ? n : v.len == 0 ? 0 : n & ~(~(pml_key_prefix)0 >> (8 * v.len));
 }
 
-static void load_texts(pml_key_prefix *out, const pml_prefix_column *c, const struct ArrowArray *a, int64_t row,
-                       int64_t n, bool first, uint16_t run)
+static void common_cut(pml_prefix_form *form, pml_bytes key)
 {
-    size_t room = (size_t)c->bits / 8 - 1;
+    size_t n = 0;
+    while (n < form->n_common && n < key.len && form->common[n] == key.ptr[n])
+        n++;
+    form->changed = form->changed || n < form->n_common;
+    form->n_common = n;
+}
+
+void pml_prefix_form__meet(pml_prefix_form *form, const struct ArrowArray *batch)
+{
+    if (form->n == 0 || pml_key__kind(form->columns[0].type) != PML_KEY_TEXT)
+        return;
+    const struct ArrowArray *a = batch->children[form->columns[0].position];
+    if (!form->met) {
+        pml_bytes first = pml_text_at(a, 0);
+        /* Short ones fit as they are. */
+        form->n_common = first.len <= (size_t)form->columns[0].bits / 8 - 1 ? 0 : first.len;
+        if (form->n_common > sizeof form->common)
+            form->n_common = sizeof form->common;
+        if (form->n_common > 0)
+            memcpy(form->common, first.ptr, form->n_common);
+    }
+    if (form->n_common > 0) {
+        common_cut(form, pml_text_at(a, 0));
+        common_cut(form, pml_text_at(a, batch->length - 1));
+    }
+    if (!form->met)
+        form->changed = false; /* there were none before */
+    form->met = true;
+}
+
+static int64_t load_texts(pml_key_prefix *out, const pml_prefix_form *form, const pml_prefix_column *c, const struct ArrowArray *a,
+                          int64_t row, int64_t n, uint16_t run)
+{
+    bool first = c == form->columns;
+    size_t room = (size_t)c->bits / 8 - 1, skip = first ? form->n_common : 0;
     const uint8_t *end = a->buffers[2];
     end = end == NULL ? NULL : end + pml_load_i32(a->buffers[1], a->offset + a->length);
     for (int64_t i = 0; i < n; i++) {
         pml_bytes v = pml_text_at(a, row + i);
+        if (skip > 0) {
+            if (v.len < skip || memcmp(v.ptr, form->common, skip) != 0)
+                return i;
+            v.ptr += skip;
+            v.len -= skip;
+        }
         pml_key_prefix head = text_head(v, end) >> (128 - 8 * room);
         PUT(head << 8 | (v.len <= room ? v.len : room + 1));
     }
+    return n;
 }
 
-void pml_prefix_form__load(pml_key_prefix *out, const pml_prefix_form *form, const struct ArrowArray *batch,
-                           int64_t row, int64_t n, uint16_t run)
+int64_t pml_prefix_form__load(pml_key_prefix *out, const pml_prefix_form *form, const struct ArrowArray *batch, int64_t row,
+                              int64_t n, uint16_t run)
 {
-    for (size_t k = 0; k < form->n; k++) {
+    int64_t good = n;
+    for (size_t k = 0; k < form->n && good == n; k++) {
         const pml_prefix_column *c = &form->columns[k];
         const struct ArrowArray *a = batch->children[c->position];
         pml_key_kind kind = pml_key__kind(c->type);
         if (kind == PML_KEY_TEXT)
-            load_texts(out, c, a, row, n, k == 0, run);
+            good = load_texts(out, form, c, a, row, n, run);
         else if (kind == PML_KEY_INT128)
             load_decimals(out, c, a, row, n, k == 0, run);
         else
@@ -113,4 +154,5 @@ void pml_prefix_form__load(pml_key_prefix *out, const pml_prefix_form *form, con
     }
     for (int64_t i = 0; form->n == 0 && i < n; i++)
         out[i] = run;
+    return good;
 }

@@ -30,22 +30,28 @@ static inline bool pml_loser_tree__less_unsettled(const pml_loser_tree *t, pml_k
 
 static inline bool pml_loser_tree__less(const pml_loser_tree *t, pml_key_prefix a, pml_key_prefix b, bool settled)
 {
-    if (!settled && pml_prefix__same(a, b) && pml_prefix__unsettled(&t->rules->form, a))
+    /* One branch, seldom taken: equal keys are as frequent as not, and nobody foresees them. */
+    if (!settled && (pml_prefix__same(a, b) & pml_prefix__unsettled(&t->rules->form, a)))
         return pml_loser_tree__less_unsettled(t, a, b);
     return a < b;
 }
 
-/* The run of the least key has a new one, or PML_PREFIX_END. settled: prefixes always decide. */
-static inline void pml_loser_tree__replace(pml_loser_tree *t, uint16_t run, pml_key_prefix key, bool settled)
+/* The run of the least key has a new one, or PML_PREFIX_END. settled: prefixes always decide. The exchange is written in halves: gcc
+   makes a poor one of whole 128-bit masks. */
+__attribute__((always_inline)) static inline void pml_loser_tree__replace(pml_loser_tree *t, uint16_t run, pml_key_prefix key,
+                                                                          bool settled)
 {
+    uint64_t high = (uint64_t)(key >> 64), low = (uint64_t)key;
     for (uint32_t i = (run + t->leaves) >> 1; i > 0; i >>= 1) {
-        pml_key_prefix other = t->node[i];
-        pml_key_prefix swap = pml_loser_tree__less(t, other, key, settled) ? ~(pml_key_prefix)0 : 0;
-        swap &= other ^ key;
-        t->node[i] = other ^ swap;
-        key ^= swap;
+        pml_key_prefix other = t->node[i], mine = (pml_key_prefix)high << 64 | low;
+        uint64_t other_high = (uint64_t)(other >> 64), other_low = (uint64_t)other;
+        uint64_t swap = -(uint64_t)pml_loser_tree__less(t, other, mine, settled);
+        uint64_t swap_high = swap & (other_high ^ high), swap_low = swap & (other_low ^ low);
+        t->node[i] = (pml_key_prefix)(other_high ^ swap_high) << 64 | (other_low ^ swap_low);
+        high ^= swap_high;
+        low ^= swap_low;
     }
-    t->node[0] = key;
+    t->node[0] = (pml_key_prefix)high << 64 | low;
 }
 
 /* The least key of all other runs, as far as prefixes tell. */

@@ -46,6 +46,9 @@ static int merge_init(pml_merge *m, const pml_merge_request *request, pml_error 
     pml_merge_request limited = *request;
     int rc;
     rules->layout = l;
+    limited.columns = pml_arena__copy(&m->arena, request->columns, request->n_columns * sizeof *request->columns);
+    if (request->n_columns > 0 && limited.columns == NULL)
+        return pml_error__no_memory(err);
     limited.batch_rows = request->batch_rows < BATCH_ROWS_MAX ? request->batch_rows : BATCH_ROWS_MAX;
     PML_TRY(pml_prefix_form__init(&rules->form, &m->arena, l, err));
     PML_TRY(pml_row_order__init(&rules->keys, &m->arena, l->fields, l->keys, l->n_keys, false, err));
@@ -100,33 +103,42 @@ void pml_merge__free(pml_merge *m)
     pml_env_release(env);
 }
 
-/* Opens every run, and lets them play the first round. */
-static int merge_start(pml_merge *m, pml_error *err)
+void pml_merge__play(pml_merge *m)
 {
     pml_loser_tree *t = &m->tree;
-    uint32_t leaves = 1;
-    while (leaves < m->n_runs)
-        leaves *= 2;
-    pml_key_prefix *least = pml_arena__array(&m->arena, 2 * (size_t)leaves, sizeof *least);
-    t->node = pml_arena__array(&m->arena, leaves, sizeof *t->node);
-    if (t->node == NULL || least == NULL)
-        return pml_error__no_memory(err);
-    t->leaves = leaves;
-    t->cursors = m->cursors;
-    t->rules = &m->rules;
-    for (uint32_t i = 0; i < leaves; i++) {
-        bool ended = true;
-        if (i < m->n_runs)
-            PML_RETURN_IF(pml_cursor__refill(&m->cursors[i], &m->rules, &ended, err));
-        least[leaves + i] = ended ? PML_PREFIX_END : pml_cursor__key(&m->cursors[i]);
+    pml_key_prefix *least = m->least;
+    for (uint32_t i = 0; i < t->leaves; i++) {
+        bool standing = i < m->n_runs && m->cursors[i].standing;
+        if (standing && m->rules.form.changed)
+            pml_cursor__reload(&m->cursors[i], &m->rules);
+        least[t->leaves + i] = standing ? pml_cursor__key(&m->cursors[i]) : PML_PREFIX_END;
     }
-    for (uint32_t i = leaves - 1; i > 0; i--) {
+    m->rules.form.changed = false;
+    for (uint32_t i = t->leaves - 1; i > 0; i--) {
         pml_key_prefix a = least[2 * i], b = least[2 * i + 1];
         bool a_less = pml_loser_tree__less(t, a, b, false);
         least[i] = a_less ? a : b;
         t->node[i] = a_less ? b : a;
     }
     t->node[0] = least[1];
+}
+
+/* Opens every run. */
+static int merge_start(pml_merge *m, pml_error *err)
+{
+    uint32_t leaves = 1;
+    while (leaves < m->n_runs)
+        leaves *= 2;
+    pml_key_prefix *node = pml_arena__array(&m->arena, leaves, sizeof *node);
+    m->least = pml_arena__array(&m->arena, 2 * (size_t)leaves, sizeof *m->least);
+    if (node == NULL || m->least == NULL)
+        return pml_error__no_memory(err);
+    m->tree = (pml_loser_tree){node, leaves, m->cursors, &m->rules};
+    for (size_t i = 0; i < m->n_runs; i++) {
+        bool ended;
+        PML_RETURN_IF(pml_cursor__refill(&m->cursors[i], &m->rules, &ended, err));
+    }
+    pml_merge__play(m);
     return PML_OK;
 }
 
@@ -137,6 +149,7 @@ static int merge_fill(pml_merge *m, pml_error *err)
     if (!pml_group__put(m))
         return PML_OK;
     while (m->output.n == 0 && !m->ended) {
+        PML_RETURN_IF(pml_merge_output__forget(&m->output, err));
         pml_window__settle(&m->rules.window);
         PML_RETURN_IF(pml_merge__walk(m, err));
     }

@@ -9,7 +9,12 @@
  *   gather -> one batch of the wanted columns
  *
  * Order (D 7): keys as Java compares them; in sequence fields null is lowest, also when they are descending; then _SEQUENCE_NUMBER; then
- * retract before add; what still ties follows the order in which the runs were given, the first being the oldest.
+ * retract before add; what still ties follows the order in which the runs were given, the first being the oldest. The rows of one key of
+ * a run may come in any order (they are sorted with those of the other runs), the keys of a run may not: that is checked.
+ *
+ * Memory: the batches in which the runs stand, one each; window_bytes of batches that runs have left, and beyond that those in which the
+ * rows of one key lie; 16 bytes for each of 512 rows of a run, 8 for each row of an output batch (per column, where columns are picked by
+ * themselves), and 48 for each row of one key, unless the function is LAST or FIRST.
  */
 #ifndef PML_MERGE_MERGE_H
 #define PML_MERGE_MERGE_H
@@ -47,22 +52,26 @@ typedef struct pml_run {
 } pml_run;
 
 typedef struct pml_merge_request {
-    const pml_merge_layout *layout; /* borrowed while the merge lives */
+    const pml_merge_layout *layout; /* borrowed while the merge lives, with what it points at */
     const struct pml_merge_function *function; /* borrowed too */
     const int32_t *columns; /* of layout->fields, in output order; may name system columns */
     size_t n_columns;
     bool keep_retracts; /* false: results of kind -U and -D are left out */
-    /* Lookup-style tables (D 10.2): of a key's rows with level >= 1 only the one of the lowest level counts, with all of level <= 0. */
+    /* Lookup-style tables (D 10.2), not those of first-row: of a key's rows with level >= 1 only the one of the lowest level counts, with
+       all of level <= 0. A key has one row only if it has one before this rule. */
     bool lookup;
-    int64_t batch_rows; /* rows of an output batch, at most */
+    int64_t batch_rows; /* rows of an output batch, at most; more than 1048576 are taken for that many */
     /* Batches of the runs are held until what was picked of them is gathered; past this an output batch ends early. 0: a default. */
     uint64_t window_bytes;
 } pml_merge_request;
 
 typedef struct pml_merge pml_merge;
-/* Moves the runs (also on failure: each is dropped exactly once). n may be 0. A run whose rows go backwards: PML_E_CORRUPT naming it. */
+/* Moves the runs (also on failure: each is dropped exactly once). n may be 0, and at most 65534 (PML_E_LIMIT). Nothing is read yet.
+   PML_E_UNSUPPORTED: a key or sequence field of a type without order. */
 int pml_merge__open(pml_merge **out, pml_env *env, const pml_merge_request *request, const pml_run *runs, size_t n, pml_error *err);
-/* The next batch of the wanted columns, at least one row; out->release NULL at the end. After a failure it can only be freed. */
+/* The next batch of the wanted columns, at least one row; out->release NULL at the end. PML_E_CORRUPT naming the run: its keys go
+   backwards, a key, sequence number or kind is null, the kind is none. PML_E_LIMIT: one column of the batch is more than 2 GiB of
+   text, ask for fewer rows. What runs and functions fail with is passed on. After a failure it can only be freed. */
 int pml_merge__next(pml_merge *m, struct ArrowArray *out, pml_error *err);
 void pml_merge__free(pml_merge *m);
 

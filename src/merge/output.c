@@ -125,8 +125,12 @@ int pml_merge_output__value(pml_merge_output *o, int32_t position, const pml_val
     pml_builder *b = pml_merge_output__builder(o, position);
     if (b == NULL)
         return PML_E_NOMEM;
-    PML_RETURN_IF(pml_builder__append_value(b, v));
-    return pml_merge_output__built(o, position);
+    int rc = pml_builder__append_value(b, v);
+    if (rc == PML_OK)
+        return pml_merge_output__built(o, position);
+    o->failure = rc;
+    o->failed_position = position;
+    return rc;
 }
 
 int pml_merge_output__end_row(pml_merge_output *o, int8_t kind, int64_t sequence)
@@ -141,6 +145,30 @@ int pml_merge_output__end_row(pml_merge_output *o, int8_t kind, int64_t sequence
 }
 
 /* ---- for the merge ---- */
+
+int pml_merge_output__explain(const pml_merge_output *o, int rc, pml_error *err)
+{
+    if (rc == PML_E_NOMEM)
+        return pml_error__no_memory(err);
+    if (rc == PML_OK || rc != o->failure)
+        return rc; /* it came with words */
+    return pml_error__set(err, rc, "a value that was computed for column %s %s", o->layout->fields[o->failed_position].name,
+                          rc == PML_E_LIMIT ? "makes its texts too long for one batch, or is out of range" : "does not fit its type");
+}
+
+int pml_merge_output__forget(pml_merge_output *o, pml_error *err)
+{
+    assert(o->n == 0);
+    for (size_t i = 0; o->kinds != NULL && i < o->layout->n_fields; i++) {
+        struct ArrowArray built;
+        pml_builder *b = o->by_position[i].builder;
+        if (b == NULL || pml_builder__length(b) == 0)
+            continue;
+        PML_RETURN_IF(pml_builder__finish(b, &built, err));
+        pml_array__release(&built);
+    }
+    return PML_OK;
+}
 
 int pml_merge_output__pick_rows(pml_merge_output *o, pml_row_ref first, uint32_t n, const int8_t *kinds,
                                 const uint8_t *sequences, bool retracts)
@@ -176,13 +204,13 @@ static int finish_system(struct ArrowArray *out, const pml_merge_output *o, cons
     return PML_OK;
 }
 
-/* arrays: one entry more than the window has batches, for what was built. */
-static int finish_column(struct ArrowArray *out, pml_merge_output *o, int32_t position,
-                         const struct ArrowArray **arrays, pml_error *err)
+/* arrays: one entry more than the window has batches, for what was built. rows: the shared list. */
+static int finish_column(struct ArrowArray *out, pml_merge_output *o, int32_t position, const struct ArrowArray **arrays,
+                         const pml_ref_list *rows, pml_error *err)
 {
     pml_output_column *c = &o->by_position[position];
-    const pml_type *type = &o->layout->fields[position].type;
     struct ArrowArray built = {0};
+    pml_ref_list own = {.env = o->env};
     uint32_t n = o->window->n;
     int rc = PML_OK;
     if (o->kinds != NULL && position == o->layout->row_kind)
@@ -197,31 +225,47 @@ static int finish_column(struct ArrowArray *out, pml_merge_output *o, int32_t po
         for (int64_t i = 0; o->split && i < o->n; i++)
             c->refs[i].batch = c->refs[i].batch == REF_BUILT ? n : c->refs[i].batch;
     }
-    PML_TRY(pml_batch__gather_refs(out, o->env, type, arrays, (size_t)n + 1, o->split ? c->refs : o->rows, o->n, err));
+    if (o->split)
+        PML_TRY(pml_ref_list__init(&own, o->env, c->refs, o->n, err));
+    PML_TRY(pml_batch__gather_refs(out, &o->layout->fields[position].type, arrays, (size_t)n + 1, o->split ? &own : rows, err));
 out:
+    pml_ref_list__clear(&own);
     pml_array__release(&built);
+    return rc;
+}
+
+static int finish_columns(struct ArrowArray *out, pml_merge_output *o, const struct ArrowArray **arrays, const pml_ref_list *rows,
+                          pml_error *err)
+{
+    int rc = PML_OK;
+    for (size_t i = 0; i < o->n_columns; i++) {
+        int32_t position = o->columns[i];
+        size_t first = o->by_position[position].first;
+        PML_TRY(first == i ? finish_column(out->children[i], o, position, arrays, rows, err)
+                           : pml_batch__gather(out->children[i], o->env, &o->layout->fields[position].type, out->children[first], NULL,
+                                               o->n, err));
+    }
+out:
     return rc;
 }
 
 int pml_merge_output__finish(struct ArrowArray *out, pml_merge_output *o, pml_error *err)
 {
     int rc;
+    pml_ref_list rows = {.env = o->env};
     *out = (struct ArrowArray){0};
     const struct ArrowArray **arrays = pml_env__calloc(o->env, (size_t)o->window->n + 1, sizeof *arrays);
     if (arrays == NULL)
         return pml_error__no_memory(err);
+    if (!o->split)
+        PML_TRY(pml_ref_list__init(&rows, o->env, o->rows, o->n, err));
     PML_TRY(pml_array__init(out, o->env, NULL, 1, (int64_t)o->n_columns, err));
     out->length = o->n;
-    for (size_t i = 0; i < o->n_columns; i++) {
-        int32_t position = o->columns[i];
-        size_t first = o->by_position[position].first;
-        PML_TRY(first == i ? finish_column(out->children[i], o, position, arrays, err)
-                           : pml_batch__gather(out->children[i], o->env, &o->layout->fields[position].type,
-                                               out->children[first], NULL, o->n, err));
-    }
+    PML_TRY(finish_columns(out, o, arrays, &rows, err));
     o->n = 0;
     o->split = false;
 out:
+    pml_ref_list__clear(&rows);
     pml_env__free(o->env, arrays);
     if (rc != PML_OK) {
         pml_array__release(out);

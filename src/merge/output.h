@@ -35,6 +35,8 @@ struct pml_merge_output {
     /* With computed rows _VALUE_KIND and _SEQUENCE_NUMBER are what end_row said; else NULL, and they are picked like others. */
     int8_t *kinds;
     int64_t *sequences;
+    int failure; /* of a computed value; the functions that fail with it have no words of their own */
+    int32_t failed_position;
 };
 
 /* computed: rows come through end_row. */
@@ -45,6 +47,10 @@ void pml_merge_output__clear(pml_merge_output *o);
    The caller sees that they fit. */
 int pml_merge_output__pick_rows(pml_merge_output *o, pml_row_ref first, uint32_t n, const int8_t *kinds,
                                 const uint8_t *sequences, bool retracts);
+/* Lets go of values that were computed for rows that have come to nothing. The output is empty. */
+int pml_merge_output__forget(pml_merge_output *o, pml_error *err);
+/* Words for a failure of a computed value. */
+int pml_merge_output__explain(const pml_merge_output *o, int rc, pml_error *err);
 /* The batch; the output is empty then. */
 int pml_merge_output__finish(struct ArrowArray *out, pml_merge_output *o, pml_error *err);
 

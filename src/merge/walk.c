@@ -83,12 +83,19 @@ static inline bool same_key(const pml_merge *m, const fold *f, pml_key_prefix ke
 }
 
 /* The least key goes; the tree learns of the next one of its run. */
-static inline int advance(pml_merge *m, pml_cursor *c, uint16_t run, bool settled, pml_error *err)
+__attribute__((always_inline)) static inline int advance(pml_merge *m, pml_cursor *c, uint16_t run, bool settled, pml_error *err)
 {
-    bool ended = false;
-    if (++c->row == c->end)
+    pml_key_prefix key = PML_PREFIX_END;
+    if (++c->row < c->end) {
+        key = pml_cursor__key(c);
+    } else {
+        bool ended;
         PML_RETURN_IF(pml_cursor__refill(c, &m->rules, &ended, err));
-    pml_loser_tree__replace(&m->tree, run, ended ? PML_PREFIX_END : pml_cursor__key(c), settled);
+        if (!settled && m->rules.form.changed)
+            return PML_OK; /* the tree has to be set up again */
+        key = ended ? PML_PREFIX_END : pml_cursor__key(c);
+    }
+    pml_loser_tree__replace(&m->tree, run, key, settled);
     return PML_OK;
 }
 
@@ -128,6 +135,15 @@ static bool take_stretch(pml_merge *m, uint16_t run, bool settled)
     return true;
 }
 
+/* The prefix of the open key, which this is a row of, in the new form. */
+static pml_key_prefix play_again(pml_merge *m, pml_row_ref row)
+{
+    pml_key_prefix key = 0;
+    pml_merge__play(m);
+    (void)pml_prefix_form__load(&key, &m->rules.form, m->rules.window.batches[row.batch], row.row, 1, 0);
+    return key;
+}
+
 __attribute__((always_inline)) static inline int walk(pml_merge *m, walk_mode mode, bool settled, pml_error *err)
 {
     pml_merge_output *o = &m->output;
@@ -163,6 +179,8 @@ __attribute__((always_inline)) static inline int walk(pml_merge *m, walk_mode mo
         streak = run == last ? streak + 1 : 0;
         last = run;
         PML_RETURN_IF(advance(m, c, run, settled, err));
+        if (!settled && m->rules.form.changed)
+            key = play_again(m, mode == WALK_GROUP ? m->group.rows[0].ref : f.best);
     }
 }
 

@@ -23,11 +23,14 @@ struct pml_merge {
     pml_cursor *cursors;
     pml_cursor_rules rules;
     pml_loser_tree tree;
+    pml_key_prefix *least; /* room to set it up in: twice as many as there are leaves */
     pml_group_rows group;
     pml_merge_output output;
     bool ended, failed;
 };
 
+/* Sets the tree up from where the cursors stand, after the form of prefixes was changed or at the start. */
+void pml_merge__play(pml_merge *m);
 /* Takes keys until the output is full, the window has too much, or the runs have ended (m->ended). Stops between keys. */
 int pml_merge__walk(pml_merge *m, pml_error *err);
 

@@ -40,7 +40,9 @@ static void world_refs(world *w, test_env *t, uint64_t stretch, uint64_t nulls)
         pml_row_ref *r = &w->refs[i];
         r->batch = (uint32_t)(test_random(t) % w->n);
         r->row = (uint32_t)(test_random(t) % (uint64_t)w->in[r->batch].length);
-        if (i > 0 && test_random(t) % stretch != 0)
+        if (i > 0 && test_random(t) % 8 == 0) /* the next row, perhaps of another array */
+            r->row = r[-1].row + 1;
+        else if (i > 0 && test_random(t) % stretch != 0)
             *r = (pml_row_ref){r[-1].batch, r[-1].row + (r[-1].batch != PML_REF_NULL)};
         if (test_random(t) % 10 < nulls || (r->batch != PML_REF_NULL && r->row >= (uint32_t)w->in[r->batch].length))
             *r = (pml_row_ref){nulls > 0 ? PML_REF_NULL : 0, 0};
@@ -65,6 +67,18 @@ static void refs_are_gathered(const world *w, test_env *t, struct ArrowArray *ou
     pml_array__release(&batch);
 }
 
+static int gather(struct ArrowArray *out, test_env *t, const pml_type *type, const struct ArrowArray *const *arrays,
+                  size_t n_arrays, const pml_row_ref *refs, int64_t n, pml_error *err)
+{
+    pml_ref_list list;
+    *out = (struct ArrowArray){0};
+    int rc = pml_ref_list__init(&list, t->env, refs, n, err);
+    if (rc == PML_OK)
+        rc = pml_batch__gather_refs(out, type, arrays, n_arrays, &list, err);
+    pml_ref_list__clear(&list);
+    return rc;
+}
+
 static void gather_refs_of_random_arrays_gives_the_rows_that_are_named(void **state)
 {
     (void)state;
@@ -85,8 +99,7 @@ static void gather_refs_of_random_arrays_gives_the_rows_that_are_named(void **st
                 columns[i].null_count = columns[i].null_count == 0 ? 0 : -1;
                 w.column[i] = &columns[i];
             }
-            must_ok(pml_batch__gather_refs(&out, t->env, &w.fields[c].type, w.column, w.n, w.refs, w.n_refs, &err),
-                    &err);
+            must_ok(gather(&out, t, &w.fields[c].type, w.column, w.n, w.refs, w.n_refs, &err), &err);
             refs_are_gathered(&w, t, &out, c);
         }
         world_clear(&w);
@@ -110,7 +123,7 @@ static void gather_refs_without_memory_leaves_nothing(void **state)
         for (long long n = 1; rc != PML_OK; n++) {
             pml_error err = PML_ERROR_INIT;
             test_env_fail_at(t, n);
-            rc = pml_batch__gather_refs(&out, t->env, &w.fields[c].type, w.column, w.n, w.refs, w.n_refs, &err);
+            rc = gather(&out, t, &w.fields[c].type, w.column, w.n, w.refs, w.n_refs, &err);
             test_env_fail_at(t, 0);
             assert_true(rc == PML_OK || (rc == PML_E_NOMEM && err.code == rc && out.release == NULL));
         }
@@ -131,7 +144,7 @@ static void gather_refs_refuses_offsets_that_go_backwards(void **state)
     const pml_row_ref refs[2] = {{0, 0}, {0, 1}};
     struct ArrowArray out;
     pml_error err = PML_ERROR_INIT;
-    must_fail_with(PML_E_INVAL, pml_batch__gather_refs(&out, t->env, &text, arrays, 1, refs, 2, &err), &err);
+    must_fail_with(PML_E_INVAL, gather(&out, t, &text, arrays, 1, refs, 2, &err), &err);
     test_env_close(t);
 }
 
@@ -146,7 +159,7 @@ static void gather_refs_of_more_text_than_offsets_reach_is_a_limit(void **state)
     const pml_row_ref refs[2] = {{0, 0}, {0, 0}};
     struct ArrowArray out;
     pml_error err = PML_ERROR_INIT;
-    must_fail_with(PML_E_LIMIT, pml_batch__gather_refs(&out, t->env, &text, arrays, 1, refs, 2, &err), &err);
+    must_fail_with(PML_E_LIMIT, gather(&out, t, &text, arrays, 1, refs, 2, &err), &err);
     test_env_close(t);
 }
 

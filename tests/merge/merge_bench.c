@@ -3,6 +3,7 @@
  * The sorted merge by itself, over runs in memory: merge_bench CASE RUNS ROWS prints one line of JSON. Rows have eight columns (key,
  * sequence number, kind, INT, DOUBLE, DECIMAL(10,2), two texts), about 90 bytes. memcpy of the same bytes is measured beside it.
  */
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +37,7 @@ static const merge_case cases[] = {
     {"half-first", KEYS_HALF, PML_TYPE_BIGINT, PML_MERGE_FIRST, false, false, "half, the oldest row"},
     {"half-lookup", KEYS_HALF, PML_TYPE_BIGINT, PML_MERGE_LAST, true, false, "half, the lookup rule"},
     {"half-sequence", KEYS_HALF, PML_TYPE_BIGINT, PML_MERGE_LAST, false, true, "half, ordered by a column"},
+    {"half-columns", KEYS_HALF, PML_TYPE_BIGINT, PML_MERGE_COLUMNS, false, false, "half, each column picked by itself"},
     {"half-all", KEYS_HALF, PML_TYPE_BIGINT, PML_MERGE_ALL, false, false, "half, every row"},
 };
 
@@ -148,11 +150,24 @@ static void run_make(memory_run *run, pml_env *env, const pml_type *type, const 
     pml_builder__free(b);
 }
 
+static int pick_columns(void *self, const pml_merge_group *g, pml_merge_output *out, pml_error *err)
+{
+    int rc = PML_OK;
+    const pml_merge_row *newest = &g->rows[g->n - 1];
+    (void)self;
+    (void)err;
+    for (int32_t i = 0; i < COLUMNS; i++)
+        PML_TRY(pml_merge_output__pick(out, i, g->rows[(size_t)i % g->n].ref));
+    PML_TRY(pml_merge_output__end_row(out, newest->kind, newest->sequence));
+out:
+    return rc;
+}
+
 static double merge_once(pml_env *env, const merge_case *c, const pml_merge_layout *layout, memory_run *runs, size_t n,
                          int64_t *rows)
 {
     static const int32_t columns[COLUMNS] = {0, 1, 2, 3, 4, 5, 6, 7};
-    const pml_merge_function function = {.kind = c->function};
+    const pml_merge_function function = {.kind = c->function, .decide = pick_columns};
     const pml_merge_request request = {.layout = layout,
                                        .function = &function,
                                        .columns = columns,
@@ -241,6 +256,9 @@ int main(int argc, char **argv)
                                      .row_kind = 2};
     pml_error err = PML_ERROR_INIT;
     pml_env *env = NULL;
+    /* Else glibc may give the memory of every output batch back to the kernel, which costs more than the merge. */
+    (void)mallopt(M_TRIM_THRESHOLD, 1 << 30);
+    (void)mallopt(M_MMAP_THRESHOLD, 1 << 30);
     need(pml_env_new(&env, NULL, &err), &err);
     const pml_type type = pml_layout__row(fields, COLUMNS);
     memory_run *runs = calloc((size_t)n, sizeof *runs);

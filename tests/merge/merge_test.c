@@ -106,6 +106,27 @@ static void rows_of_one_key_may_come_in_any_order(void **state)
     test_env_close(t);
 }
 
+/* The second batch of the first run begins otherwise than all keys before, while the key before is not complete. */
+static void a_key_goes_on_when_prefixes_are_made_anew(void **state)
+{
+    (void)state;
+    test_env *t = test_env_open(NULL);
+    static const int64_t old[][3] = {{1, 1, 0}, {2, 2, 0}}, new[][3] = {{1, 3, 0}, {2, 4, 0}};
+    static const pml_merge_kind kinds[] = {PML_MERGE_LAST, PML_MERGE_FIRST, PML_MERGE_ALL};
+    static const char *const results[] = {"0/3/0 0/4/0 ", "0/1/0 0/2/0 ", "0/1/0 0/3/0 0/2/0 0/4/0 "};
+    for (size_t i = 0; i < 3; i++) {
+        pml_error err = PML_ERROR_INIT;
+        simple_world w;
+        simple_world_make(&w, t, 2);
+        simple_run(&w, "a", old, 2, 1, 0);
+        simple_run(&w, "b", new, 2, 1, 0);
+        must_ok(simple_merge(&w, kinds[i], &err), &err);
+        assert_string_equal(w.result, results[i]);
+        simple_world_clear(&w);
+    }
+    test_env_close(t);
+}
+
 static void an_unknown_kind_is_damage(void **state)
 {
     (void)state;
@@ -241,6 +262,7 @@ int main(void)
         cmocka_unit_test(merge_without_memory_leaves_nothing_and_drops_each_run_once),
         cmocka_unit_test(a_run_whose_rows_go_backwards_is_named),
         cmocka_unit_test(rows_of_one_key_may_come_in_any_order),
+        cmocka_unit_test(a_key_goes_on_when_prefixes_are_made_anew),
         cmocka_unit_test(an_unknown_kind_is_damage),
         cmocka_unit_test(a_null_in_a_key_is_damage),
         cmocka_unit_test(a_lone_retract_passes_and_is_dropped_unless_kept),

@@ -118,7 +118,11 @@ static void append_long_key(pml_builder *row, merge_key_kind kind, int64_t key)
 {
     pml_builder *b = pml_builder__child(row, 0);
     const pml_value decimal = {.kind = PML_VALUE_DECIMAL, .dec = key - 1000};
-    if (kind == MERGE_KEY_DECIMAL)
+    const char *const begins[] = {"a beginning of 25 letters%05lld", "a beginning of 26 letters%05lld", "a beginning that ends%05lld",
+                                  "b"};
+    if (kind == MERGE_KEY_CHANGING)
+        append_text(b, begins[key < 900 ? 0 : key < 2400 ? 1 : key < 3000 ? 2 : 3], key);
+    else if (kind == MERGE_KEY_DECIMAL)
         must_ok(pml_builder__append_value(b, &decimal), NULL);
     else if (kind == MERGE_KEY_TEXT || kind == MERGE_KEY_LONG_TEXT)
         append_text(b, kind == MERGE_KEY_TEXT ? "%05lld" : "the same for all keys %05lld", key);
@@ -137,8 +141,8 @@ void merge_world_make_long(merge_world *w, test_env *t, size_t n_runs, int64_t r
     pml_arena__init(&w->arena, t->env);
     w->fields = random_fields(t, &w->arena, 5, 0, false);
     w->fields[0].type = kind == MERGE_KEY_DECIMAL ? (pml_type){.kind = PML_TYPE_DECIMAL, .precision = 38}
-                        : kind == MERGE_KEY_TEXT || kind == MERGE_KEY_LONG_TEXT ? text
-                                                                                : (pml_type){.kind = PML_TYPE_BIGINT};
+                        : kind == MERGE_KEY_BIGINT || kind == MERGE_KEY_TWO ? (pml_type){.kind = PML_TYPE_BIGINT}
+                                                                            : text;
     w->fields[1].type = (pml_type){.kind = PML_TYPE_BIGINT};
     w->fields[2].type = (pml_type){.kind = PML_TYPE_TINYINT};
     w->fields[3].type = text;
@@ -368,8 +372,9 @@ int simple_merge(simple_world *w, pml_merge_kind kind, pml_error *err)
             pml_value v[3];
             for (size_t k = 0; k < 3; k++)
                 pml_value__get(&v[k], &w->fields[k].type, out.children[k], i);
-            at += (size_t)snprintf(w->result + at, sizeof w->result - at, "%lld/%lld/%lld ", (long long)v[0].i,
-                                   (long long)v[1].i, (long long)v[2].i);
+            int64_t key = v[0].kind == PML_VALUE_INT ? v[0].i : 0;
+            at += (size_t)snprintf(w->result + at, sizeof w->result - at, "%lld/%lld/%lld ", (long long)key, (long long)v[1].i,
+                                   (long long)v[2].i);
         }
         pml_array__release(&out);
     }

@@ -12,6 +12,7 @@ typedef enum merge_key_kind {
     MERGE_KEY_BIGINT,
     MERGE_KEY_TEXT,      /* shorter than a prefix */
     MERGE_KEY_LONG_TEXT, /* the same for longer than a prefix */
+    MERGE_KEY_CHANGING,  /* long text that begins otherwise from some key on */
     MERGE_KEY_DECIMAL,
     MERGE_KEY_TWO, /* BIGINT, which is mostly the same, and DECIMAL(10, 0) */
     MERGE_KEY_KINDS
@@ -73,7 +74,7 @@ typedef struct simple_world {
     size_t n_runs;
     bool keep_retracts, ignore_delete, lookup;
     int64_t fail_after;             /* rows of a run, after which it fails; 0: never */
-    char result[SIMPLE_RESULT_MAX]; /* "key/sequence/kind " for each row */
+    char result[SIMPLE_RESULT_MAX]; /* "key/sequence/kind " for each row; of texts 0 as the key */
 } simple_world;
 
 /* form 0: BIGINT keys, 1: short texts, 2: texts that only differ behind the prefix. */
