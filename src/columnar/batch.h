@@ -18,6 +18,8 @@ int pml_builder__append_null(pml_builder *b);
 /* Atomic types; PML_E_INVAL when kind or range do not fit the type, PML_E_LIMIT past 2^31-1 bytes of text. After any other
    failure of an append or close the builder can only be freed. */
 int pml_builder__append_value(pml_builder *b, const pml_value *v);
+/* Any type: a copy of row `row` (beyond the array's offset) of an array in the Arrow form of the builder's type. */
+int pml_builder__append_item(pml_builder *b, const struct ArrowArray *array, int64_t row);
 /* Nested: append to the children first (array: child 0 any number of elements; map and multiset: child 0 and 1 in step; row:
    one each; vector: child 0 exactly its length; variant: value, metadata), then close the item. A null needs nothing in the
    children. PML_E_INVAL: the children are out of step. */

@@ -214,6 +214,51 @@ out:
     return b->rc = rc;
 }
 
+/* The elements [from, from + n) of a child array, then the item around them. */
+static int builder_append_children(pml_builder *b, const struct ArrowArray *const *children, int64_t from, int64_t n)
+{
+    for (size_t i = 0; i < b->n_children; i++)
+        for (int64_t k = 0; k < n; k++)
+            PML_RETURN_IF(pml_builder__append_item(b->children[i], children[i], from + k));
+    return pml_builder__close_item(b);
+}
+
+static int builder_append_fixed(pml_builder *b, const struct ArrowArray *a, int64_t row)
+{
+    int rc = b->rc;
+    PML_TRY(rc);
+    PML_TRY(pml_buf__append(&b->data, (const uint8_t *)a->buffers[1] + (size_t)(a->offset + row) * b->width, b->width));
+    PML_TRY(builder_count(b, true));
+out:
+    return b->rc = rc;
+}
+
+int pml_builder__append_item(pml_builder *b, const struct ArrowArray *array, int64_t row)
+{
+    const struct ArrowArray *const *children = (const struct ArrowArray *const *)array->children;
+    int64_t at = array->offset + row, from = 0, n = 1;
+    if (pml_array__is_null(array, row))
+        return pml_builder__append_null(b);
+    if (b->layout == PML_LAYOUT_LIST || b->layout == PML_LAYOUT_MAP) {
+        from = pml_load_i32(array->buffers[1], at);
+        n = pml_load_i32(array->buffers[1], at + 1) - from;
+    }
+    switch (b->layout) {
+    case PML_LAYOUT_FIXED: return builder_append_fixed(b, array, row);
+    case PML_LAYOUT_BITS:
+    case PML_LAYOUT_TEXT: break;
+    case PML_LAYOUT_MAP:
+        from += array->children[0]->offset;
+        return builder_append_children(b, (const struct ArrowArray *const *)array->children[0]->children, from, n);
+    case PML_LAYOUT_LIST: return builder_append_children(b, children, from, n);
+    case PML_LAYOUT_FIXED_LIST: return builder_append_children(b, children, at * b->type->length, b->type->length);
+    case PML_LAYOUT_STRUCT: return builder_append_children(b, children, at, 1);
+    }
+    pml_value v;
+    pml_value__get(&v, b->type, array, row);
+    return pml_builder__append_value(b, &v);
+}
+
 /* Phase 1 of finish: everything that can fail. */
 static int builder_shape(pml_builder *b, struct ArrowArray *out, pml_error *err)
 {
