@@ -43,7 +43,7 @@ static bool pick_bool(const pml_aggregator *a, const pick *p, pml_row_ref r)
 /* agg(x, y) of each function; first_* count what they take. */
 static int pick_agg(const pml_aggregator *a, pick *p, pml_row_ref x, pml_row_ref y, pml_error *err)
 {
-    int c;
+    int c = 0;
     bool one = is_null(x) || is_null(y);
     pml_row_ref other = is_null(x) ? y : x;
     switch (a->mode) {
