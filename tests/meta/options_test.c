@@ -179,7 +179,6 @@ static void unsupported_features_are_named(void **state)
 {
     (void)state;
     must_need("\"bucket\":\"1\"", ",\"primaryKeys\":[\"a\"]", true, "needs primary-key: writing");
-    must_need("\"merge-engine\":\"newest\"", ",\"primaryKeys\":[\"a\"]", false, "needs merge-engine:newest");
     must_need("\"sequence.snapshot-ordering\":\"true\"", ",\"primaryKeys\":[\"a\"]", false, "needs sequence.snapshot-ordering");
     must_need("\"postpone.merge-on-read\":\"true\"", ",\"primaryKeys\":[\"a\"]", false, "needs bucket:postpone");
     must_need("\"pk-clustering-override\":\"true\"", ",\"primaryKeys\":[\"a\"]", false, "needs pk-clustering-override");
