@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "columnar/java_text.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -9,6 +10,15 @@
 /* ---- floating point ---- */
 
 enum { DIGITS_MIN = 2, DIGITS_MAX = 17 };
+
+/* A normal number of so many digits comes back from its nearest neighbour: rounding to them finds every shorter text, too, with zeros
+   behind it. */
+static int digits_first(double d, bool single)
+{
+    if (fabs(d) < (single ? (double)FLT_MIN : DBL_MIN))
+        return DIGITS_MIN;
+    return single ? FLT_DIG : DBL_DIG;
+}
 
 /* The digits of |d| rounded to n of them, and the exponent of the first: d = 0.d1d2d3... * 10^(exponent + 1). Skips what is
    not a digit, as printf takes the decimal point from the locale. */
@@ -56,7 +66,7 @@ static int append_floating(pml_buf *out, double d, bool single)
         return pml_buf__append_str(out, "Infinity");
     if (d == 0.0)
         return pml_buf__append_str(out, "0.0");
-    for (int n = DIGITS_MIN; n <= DIGITS_MAX; n++) {
+    for (int n = digits_first(d, single); n <= DIGITS_MAX; n++) {
         decimal_digits(digits, &exponent, d, n);
         if (reads_back(digits, exponent, d, single))
             break;

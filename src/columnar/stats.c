@@ -106,31 +106,48 @@ static int replace_text(pml_buf *buf, pml_bytes v, pml_error *err)
     return PML_OK;
 }
 
-/* The first 16 bytes as a number: decide nearly all comparisons without a call, eight do not when texts begin alike. Equal
-   prefixes decide nothing. */
-static unsigned __int128 text_prefix(pml_bytes v)
+/* Eight bytes of a text from `from` on, as a number that compares like them; zeros for those behind its end. Bytes of other texts may be
+   read, which is quicker than to look where this one ends, but none of `data` from `end` on. */
+static inline uint64_t text_word(const uint8_t *data, int64_t from, int64_t to, int64_t end)
 {
-    uint8_t head[16] = {0};
-    if (v.len < sizeof head) {
-        for (size_t i = 0; i < v.len; i++)
-            head[i] = v.ptr[i];
-        v.ptr = head;
-    }
-    return (unsigned __int128)pml_be64(v.ptr) << 64 | pml_be64(v.ptr + 8);
+    uint64_t word = 0;
+    if (to - from >= 8)
+        return pml_be64(data + from);
+    if (to <= from)
+        return 0;
+    if (end - from >= 8)
+        return pml_be64(data + from) & ~(UINT64_MAX >> (8 * (to - from)));
+    for (int64_t i = from; i < from + 8; i++)
+        word = word << 8 | (i < to ? data[i] : 0);
+    return word;
 }
 
+typedef unsigned __int128 text_head; /* the first 16 bytes */
+
+static text_head text_head_of(pml_bytes v)
+{
+    int64_t n = (int64_t)v.len;
+    return (text_head)text_word(v.ptr, 0, n, n) << 64 | text_word(v.ptr, 8, n, n);
+}
+
+/* Eight bytes decide nearly all comparisons without a call, and sixteen where texts begin alike. Equal ones decide nothing. */
 static int update_texts(column_state *c, const struct ArrowArray *a, int64_t row, int64_t n, pml_error *err)
 {
     pml_bytes min = {c->min.data, c->min.len}, max = {c->max.data, c->max.len};
-    unsigned __int128 min_head = text_prefix(min), max_head = text_prefix(max);
+    text_head min_head = text_head_of(min), max_head = text_head_of(max);
+    const uint8_t *offsets = a->buffers[1], *data = a->buffers[2];
+    int64_t at = a->offset + row, end = pml_load_i32(offsets, at + n), from, to = pml_load_i32(offsets, at);
     bool seen = c->seen, new_min = false, new_max = false;
-    for (int64_t i = row; i < row + n; i++) {
-        if (pml_array__is_null(a, i))
+    for (int64_t i = 0; i < n; i++) {
+        from = to;
+        to = pml_load_i32(offsets, at + i + 1);
+        uint64_t word = text_word(data, from, to, end);
+        if (word > (uint64_t)(min_head >> 64) && word < (uint64_t)(max_head >> 64))
             continue;
-        pml_bytes v = pml_text_at(a, i);
-        unsigned __int128 head = text_prefix(v);
-        if (seen && head > min_head && head < max_head)
+        text_head head = (text_head)word << 64 | text_word(data, from + 8, to, end);
+        if ((head > min_head && head < max_head) || pml_array__is_null(a, row + i))
             continue;
+        pml_bytes v = pml_text_at(a, row + i);
         if (!seen || (head <= min_head && pml_bytes_compare(v, min) < 0))
             min = v, min_head = head, new_min = true;
         if (!seen || (head >= max_head && pml_bytes_compare(v, max) > 0))

@@ -49,6 +49,12 @@ static int take_columns(struct ArrowArray *columns, const pml_assembly *a, struc
             continue;
         }
         struct ArrowArray *child = batch->children[c->stored];
+        if (c->cast != NULL) {
+            int rc = pml_cast__array(&columns[i], c->cast, a->env, child, err);
+            if (rc != PML_OK)
+                return pml_error__prefix(err, rc, "column '%s'", a->fields[i].name);
+            continue;
+        }
         columns[i] = *child;
         child->release = NULL;
     }

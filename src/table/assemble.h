@@ -7,11 +7,13 @@
 #define PML_TABLE_ASSEMBLE_H
 
 #include "columnar/batch.h"
+#include "columnar/cast.h"
 #include "meta/table_schema.h"
 
 typedef struct pml_assembly_column {
     int32_t stored;     /* position in the fields of the source, or -1: constant */
     pml_value constant; /* bytes are borrowed */
+    const pml_cast *cast; /* of what is stored; NULL: none */
 } pml_assembly_column;
 
 typedef struct pml_assembly {
@@ -29,7 +31,7 @@ int32_t pml_assembly__partition_key(const pml_table_schema *s, int32_t field_id)
    partition key. Everything is in the arena. */
 int pml_assembly__init(pml_assembly *a, pml_arena *arena, const pml_table_schema *schema, const pml_field *fields, size_t n,
                        const pml_value *partition, pml_error *err);
-/* A batch of the stored fields (moved) as a struct array of the wanted ones. */
+/* A batch of the stored fields (moved) as a struct array of the wanted ones. Where columns are cast it was checked (pml_batch__check). */
 int pml_assembly__batch(struct ArrowArray *out, const pml_assembly *a, struct ArrowArray *batch, pml_error *err);
 
 #endif

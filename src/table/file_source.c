@@ -5,7 +5,7 @@
 
 #include "format/file_format.h"
 #include "meta/partition.h"
-#include "table/assemble.h"
+#include "table/evolution.h"
 #include "table/file_rows.h"
 
 typedef struct file_reader {
@@ -15,6 +15,8 @@ typedef struct file_reader {
     bool validate_full;
     struct ArrowArrayStream stored; /* release NULL: not open */
     pml_assembly assembly;
+    const pml_pred *predicate; /* over the stored fields */
+    int64_t rows;              /* given so far */
     pml_value partition[PML_PARTITION_KEYS_MAX];
     pml_file_rows chosen;
     pml_arena arena;
@@ -45,13 +47,13 @@ int pml_source__error(struct ArrowArrayStream *source, int code, pml_error *err)
     return pml_error__set(err, PML_E_IO, "a data file could not be read (%d): %s", code, text == NULL ? "no reason given" : text);
 }
 
-/* A file may lack a NOT NULL column, or hold nulls where its schema has none; what leaves here says that there are none. */
-static int check_batch(const file_reader *r, const struct ArrowArray *whole, pml_error *err)
+/* The file may lack a column that its own schema has as NOT NULL, or hold nulls in it. */
+static int check_batch(const file_reader *r, const struct ArrowArray *stored, pml_error *err)
 {
     pml_error wrong = PML_ERROR_INIT;
-    /* Stored values were looked at where they came from, if at all; partition values and columns made up were not. */
+    /* Values were looked at where they came from, if at all; columns made up there were not. */
     pml_check_level level = r->validate_full ? PML_CHECK_TRUSTED : PML_CHECK_BASIC;
-    if (pml_batch__check(whole, r->assembly.fields, r->assembly.n, level, &wrong) == PML_OK)
+    if (pml_batch__check(stored, r->assembly.stored_fields, r->assembly.n_stored, level, &wrong) == PML_OK)
         return PML_OK;
     return pml_error__at(err, PML_E_CORRUPT, PML_PLACE_DATA_FILE, r->path, "%s is damaged, or its writer broke the rules: %s", r->path,
                          wrong.message);
@@ -68,8 +70,51 @@ static int reader_next(void *owner, struct ArrowArray *out, pml_error *err)
         return pml_source__error(&r->stored, code, err);
     if (batch.release == NULL)
         return PML_OK;
-    PML_RETURN_IF(pml_assembly__batch(out, &r->assembly, &batch, err));
-    return check_batch(r, out, err); /* on failure the stream releases the batch */
+    int rc = check_batch(r, &batch, err);
+    if (rc != PML_OK) {
+        batch.release(&batch);
+        return rc;
+    }
+    int64_t rows = batch.length;
+    pml_error why = PML_ERROR_INIT;
+    rc = pml_assembly__batch(out, &r->assembly, &batch, &why);
+    if (rc == PML_E_INVAL)
+        return pml_error__at(err, PML_E_SCHEMA, PML_PLACE_DATA_FILE, r->path, "%s was written with another schema: %s (counted behind %lld rows)",
+                             r->path, why.message, (long long)r->rows);
+    if (rc != PML_OK && err != NULL)
+        *err = why;
+    r->rows += rows;
+    return rc;
+}
+
+/* The partition's row may hold a null where the table has none. */
+static int check_partition(const file_reader *r, pml_error *err)
+{
+    const pml_table_schema *s = r->plan->schema;
+    for (size_t i = 0; i < r->assembly.n; i++) {
+        const pml_field *f = &r->assembly.fields[i];
+        if (!f->type.nullable && r->assembly.columns[i].stored < 0 && r->assembly.columns[i].constant.kind == PML_VALUE_NULL &&
+            pml_assembly__partition_key(s, f->id) >= 0)
+            return pml_error__at(err, PML_E_CORRUPT, PML_PLACE_DATA_FILE, r->path,
+                                 "%s is damaged, or its writer broke the rules: partition column %s is NOT NULL but null", r->path, f->name);
+    }
+    return PML_OK;
+}
+
+/* How the wanted columns and the predicate look to the file. */
+static int map_columns(file_reader *r, const pml_file_source *q, pml_error *err)
+{
+    const pml_data_file *file = &q->split->files[q->file];
+    const pml_table_schema *schema = q->plan->schema;
+    pml_written w = {NULL, &file->write_cols};
+    PML_RETURN_IF(pml_table__schema_at(&w.schema, q->plan->table, file->schema_id, err));
+    PML_RETURN_IF(pml_partition__decode(r->partition, schema, q->split->partition, err));
+    int rc = pml_evolution__assembly(&r->assembly, &r->arena, schema, &w, q->fields, q->n_fields, r->partition, err);
+    if (rc == PML_E_UNSUPPORTED)
+        return pml_error__prefix(err, rc, "%s", r->path);
+    PML_RETURN_IF(rc);
+    PML_RETURN_IF(pml_evolution__predicate(&r->predicate, &r->arena, q->predicate, schema, &w, false, err));
+    return check_partition(r, err);
 }
 
 /* An index file goes with the snapshots that name it, like a data file. */
@@ -88,14 +133,14 @@ static int open_stored(file_reader *r, const pml_file_source *q, pml_error *err)
     char format[16];
     const pml_data_file *file = &q->split->files[q->file];
     const char *missing;
-    int rc = pml_file_rows__find(&r->chosen, &missing, &r->arena, q, q->predicate, err);
+    int rc = pml_file_rows__find(&r->chosen, &missing, &r->arena, q, r->predicate, err);
     if (rc != PML_OK)
         return gone(r, rc, missing, err);
     if (r->chosen.none)
         return PML_OK;
     const pml_format_read request = {.fields = r->assembly.stored_fields,
                                      .n_fields = r->assembly.n_stored,
-                                     .predicate = q->predicate,
+                                     .predicate = r->predicate,
                                      .batch_rows = q->batch_rows,
                                      .rows = r->chosen.rows.words == NULL ? NULL : &r->chosen.rows,
                                      .checksums = q->validate_full,
@@ -127,8 +172,7 @@ int pml_file_source__open(struct ArrowArrayStream *out, const pml_file_source *q
     r->path = q->split->paths[q->file];
     r->validate_full = q->validate_full;
     pml_arena__init(&r->arena, env);
-    PML_TRY(pml_partition__decode(r->partition, q->plan->schema, q->split->partition, err));
-    PML_TRY(pml_assembly__init(&r->assembly, &r->arena, q->plan->schema, q->fields, q->n_fields, r->partition, err));
+    PML_TRY(map_columns(r, q, err));
     PML_TRY(open_stored(r, q, err));
     PML_TRY(pml_type__export(&schema, env, q->fields, q->n_fields, err));
     PML_TRY(pml_stream__new(out, env, &schema, reader_next, reader_drop, r, err));

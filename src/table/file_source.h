@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One data file of a split as a stream of table columns: those of the partition come from its row, all others from the file. What
- * reads files one after the other (read.c) and what merges them open them alike.
+ * One data file of a split as a stream of table columns: those of the partition come from its row, all others from the file, as what
+ * they are now when it was written with another schema. What reads files one after the other (read.c) and what merges them open them
+ * alike.
  */
 #ifndef PML_TABLE_FILE_SOURCE_H
 #define PML_TABLE_FILE_SOURCE_H
@@ -24,7 +25,8 @@ typedef struct pml_file_source {
     int32_t part, parts; /* as pml_format_read has them */
 } pml_file_source;
 
-/* Returns owned: the stream holds the plan. Its errors name the file. No column that is NOT NULL holds a null. */
+/* Returns owned: the stream holds the plan. Its errors name the file. No column that is NOT NULL holds a null, unless the file is of
+   another schema: what was added or made NOT NULL since, or has no counterpart in the type of now, reads as null. */
 int pml_file_source__open(struct ArrowArrayStream *out, const pml_file_source *request, pml_error *err);
 
 /* Takes over the error of a failed get_next of a source (a file or memory); code is what get_next returned. */

@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include "format/file_format.h"
+#include "meta/partition.h"
+#include "table/evolution.h"
 #include "table/prune.h"
 #include "table/scan.h"
 
@@ -136,6 +138,48 @@ int pml_plan__resolve(pml_plan *p, const pml_scan *scan, const pml_snapshot *s, 
     return resolve_predicate(p, scan, err);
 }
 
+struct read_column_walk {
+    const pml_table_schema *schema;
+    pml_field *fields;
+    size_t n;
+};
+
+static void add_read_column(void *arg, int32_t id)
+{
+    struct read_column_walk *w = arg;
+    w->fields[w->n++] = w->schema->fields[pml_table_schema__find_id(w->schema, id)];
+}
+
+/* Whether every column that will be read of a file of this schema is there as what it is now. */
+static int check_casts(pml_plan *p, const pml_table_schema *written, const pml_data_file *f, pml_error *err)
+{
+    static const pml_string_list all = {0};
+    const pml_written w = {written, &all};
+    const pml_value none[PML_PARTITION_KEYS_MAX] = {{0}};
+    struct read_column_walk walk = {p->schema, NULL, p->n_columns};
+    pml_assembly assembly;
+    pml_arena arena;
+    int rc = PML_OK;
+    pml_arena__init(&arena, p->env);
+    walk.fields = pml_arena__array(&arena, p->n_columns + p->schema->n_fields, sizeof *walk.fields);
+    if (walk.fields == NULL) {
+        rc = pml_error__no_memory(err);
+        goto out;
+    }
+    for (size_t i = 0; i < p->n_columns; i++)
+        walk.fields[i] = p->out_fields[i];
+    if (p->predicate != NULL)
+        pml_pred__columns(p->predicate, add_read_column, &walk);
+    rc = pml_evolution__assembly(&assembly, &arena, p->schema, &w, walk.fields, walk.n, none, err);
+    if (rc == PML_E_UNSUPPORTED)
+        rc = pml_error__prefix(err, rc, "%s of %s (schema %lld)", f->name, p->table->path, (long long)written->id);
+    if (rc == PML_OK)
+        p->castable = written;
+out:
+    pml_arena__clear(&arena);
+    return rc;
+}
+
 static bool same_fields(const pml_table_schema *a, const pml_table_schema *b)
 {
     if (a->n_fields != b->n_fields)
@@ -145,6 +189,17 @@ static bool same_fields(const pml_table_schema *a, const pml_table_schema *b)
             !pml_type__equal(&a->fields[i].type, &b->fields[i].type, true))
             return false;
     return true;
+}
+
+/* Rows in memory have the columns of one schema (docs/realtime.md, "What is refused"). */
+static int refuse_other_schema(const pml_plan *p, const pml_table_schema *written, const pml_data_file *f, pml_error *err)
+{
+    if (p->memory == NULL || same_fields(written, p->schema))
+        return PML_OK;
+    return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_DATA_FILE, f->name,
+                         "needs schema-evolution: %s of %s was written with schema %lld, the read is at schema %lld and their columns "
+                         "differ, which a plan with rows in memory does not read",
+                         f->name, p->table->path, (long long)f->schema_id, (long long)p->schema->id);
 }
 
 int pml_plan__refuse_file(pml_plan *p, int32_t bucket, const pml_data_file *f, pml_error *err)
@@ -160,13 +215,10 @@ int pml_plan__refuse_file(pml_plan *p, int32_t bucket, const pml_data_file *f, p
         return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_DATA_FILE, f->name, "needs bucket:postpone: %s of %s is in bucket %d",
                              f->name, p->table->path, bucket);
     PML_RETURN_IF(pml_table__schema_at(&written, p->table, f->schema_id, err));
-    if (written != p->schema && !same_fields(written, p->schema))
-        return pml_error__at(
-            err, PML_E_UNSUPPORTED, PML_PLACE_DATA_FILE, f->name,
-            "needs schema-evolution: %s of %s was written with schema %lld, the read is at schema %lld and their "
-            "columns differ",
-            f->name, p->table->path, (long long)f->schema_id, (long long)p->schema->id);
-    return PML_OK;
+    if (written == p->schema || written == p->castable)
+        return PML_OK;
+    PML_RETURN_IF(refuse_other_schema(p, written, f, err));
+    return check_casts(p, written, f, err);
 }
 
 /* ---- 3. files ---- */
@@ -192,8 +244,10 @@ static int plan_files(pml_manifest_entries *live, pml_plan *p, const pml_snapsho
     }
     for (size_t i = 0; i < live->n; i++) {
         bool matches;
+        const pml_table_schema *written;
         PML_TRY(pml_plan__refuse_file(p, live->v[i].bucket, &live->v[i].file, err));
-        PML_TRY(pml_prune__file(&matches, &prune, &live->v[i].file, err));
+        PML_TRY(pml_table__schema_at(&written, p->table, live->v[i].file.schema_id, err));
+        PML_TRY(pml_prune__file(&matches, &prune, written, &live->v[i].file, err));
         if (matches)
             live->v[kept++] = live->v[i];
     }

@@ -23,12 +23,19 @@ static bool is_visible(const pml_table_options *o, const pml_manifest_entry *e)
     return e->file.level > 0 || !pml_table_options__skips_level0(o);
 }
 
+static int values_match(bool *matches, pml_plan *p, pml_prune *prune, const pml_data_file *f, pml_error *err)
+{
+    const pml_table_schema *written;
+    PML_RETURN_IF(pml_table__schema_at(&written, p->table, f->schema_id, err));
+    return pml_prune__file(matches, prune, written, f, err);
+}
+
 static int file_matches(bool *matches, pml_plan *p, pml_prune *prune, const pml_data_file *f, pml_error *err)
 {
     PML_RETURN_IF(pml_prune__keys(matches, prune, f, err));
     /* Each key is in one visible file, or its other versions are marked as deleted. */
     if (*matches && pml_table_options__skips_level0(&p->table->options))
-        PML_RETURN_IF(pml_prune__file(matches, prune, f, err));
+        PML_RETURN_IF(values_match(matches, p, prune, f, err));
     return PML_OK;
 }
 
@@ -75,7 +82,7 @@ static int keep_by_values(pml_plan_group *g, pml_plan *p, pml_prune *prune, pml_
         return PML_OK;
     for (size_t i = 0; i < g->n && (apart || !any); i++) {
         bool matches;
-        PML_RETURN_IF(pml_prune__file(&matches, prune, g->files[i], err));
+        PML_RETURN_IF(values_match(&matches, p, prune, g->files[i], err));
         any = any || matches;
         if (apart && matches)
             g->files[kept++] = g->files[i];

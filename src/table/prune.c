@@ -6,6 +6,7 @@
 #include "meta/column_stats.h"
 #include "meta/partition.h"
 #include "meta/path.h"
+#include "table/evolution.h"
 #include "table/prune_bucket.h"
 
 static char verdict_yes, verdict_no;
@@ -103,10 +104,11 @@ static bool is_dealt_by_blanks(const pml_prune *pr, const pml_data_file *f)
 
 /* Bounds that Java takes from ORC's footers: of CHAR those of padded texts, which are greater than what is read; of numbers with NaN
    either nothing but NaN or no sign of it. */
-static void drop_orc_bounds(pml_column_stats *stats, const pml_field *fields, size_t n)
+static void drop_orc_bounds(pml_column_stats *stats, size_t n, const pml_table_schema *s)
 {
     for (size_t i = 0; i < n; i++) {
-        pml_type_kind kind = fields[i].type.kind;
+        int32_t column = pml_table_schema__find_id(s, stats[i].field_id);
+        pml_type_kind kind = column < 0 ? PML_TYPE_BOOLEAN : s->fields[column].type.kind;
         if (kind == PML_TYPE_CHAR || kind == PML_TYPE_FLOAT || kind == PML_TYPE_DOUBLE)
             stats[i].min = stats[i].max = (pml_value){0};
     }
@@ -155,11 +157,9 @@ static int test_stats(bool *matches, const pml_prune *pr, const pml_pred *predic
     pml_column_stats *stats = pml_env__calloc(pr->env, n, sizeof *stats);
     int rc = stats == NULL ? pml_error__no_memory(err) : pml_column_stats__decode(stats, pr->env, of, cols, fields, n, err);
     if (rc == PML_OK && is_orc(f))
-        drop_orc_bounds(stats, fields, n);
+        drop_orc_bounds(stats, n, pr->schema);
     if (rc == PML_OK)
         *matches = pml_pred__may_match(predicate, stats, n, f->row_count);
-    else
-        rc = pml_error__prefix(err, rc, "statistics of %s", f->name);
     pml_env__free(pr->env, stats);
     return rc;
 }
@@ -169,14 +169,43 @@ int pml_prune__keys(bool *matches, pml_prune *pr, const pml_data_file *f, pml_er
     *matches = true;
     if (pr->key_pred == NULL)
         return PML_OK;
-    return test_stats(matches, pr, pr->key_pred, &f->key_stats, &(pml_string_list){0}, pr->key_fields, pr->schema->n_keys, f, err);
+    int rc = test_stats(matches, pr, pr->key_pred, &f->key_stats, &(pml_string_list){0}, pr->key_fields, pr->schema->n_keys, f, err);
+    return rc == PML_OK ? PML_OK : pml_error__prefix(err, rc, "statistics of %s", f->name);
 }
 
-int pml_prune__file(bool *matches, pml_prune *pr, const pml_data_file *f, pml_error *err)
+/* A file of another schema: the predicate and the statistics meet at the columns that it has. */
+static int test_evolved(bool *matches, pml_prune *pr, const pml_written *w, const pml_data_file *f, pml_error *err)
 {
+    const pml_pred *left = NULL;
+    pml_column_stats *stats;
+    size_t n;
+    int rc;
+    pml_arena arena;
+    pml_arena__init(&arena, pr->env);
+    PML_TRY(pml_evolution__predicate(&left, &arena, pr->predicate, pr->schema, w, true, err));
+    if (left == NULL)
+        goto out;
+    PML_TRY(pml_evolution__statistics(&stats, &n, &arena, left, w, f, err));
+    if (is_orc(f))
+        drop_orc_bounds(stats, n, w->schema);
+    *matches = pml_pred__may_match(left, stats, n, f->row_count);
+out:
+    pml_arena__clear(&arena);
+    return rc;
+}
+
+static int test_same(bool *matches, pml_prune *pr, const pml_data_file *f, pml_error *err)
+{
+    return test_stats(matches, pr, pr->predicate, &f->value_stats, &f->value_stats_cols, pr->schema->fields, pr->schema->n_fields, f,
+                      err);
+}
+
+int pml_prune__file(bool *matches, pml_prune *pr, const pml_table_schema *written, const pml_data_file *f, pml_error *err)
+{
+    const pml_written w = {written, &f->write_cols};
     *matches = true;
     if (pr->predicate == NULL)
         return PML_OK;
-    return test_stats(matches, pr, pr->predicate, &f->value_stats, &f->value_stats_cols, pr->schema->fields, pr->schema->n_fields, f,
-                      err);
+    int rc = written == pr->schema && !f->write_cols.present ? test_same(matches, pr, f, err) : test_evolved(matches, pr, &w, f, err);
+    return rc == PML_OK ? PML_OK : pml_error__prefix(err, rc, "statistics of %s", f->name);
 }

@@ -40,7 +40,7 @@ bool pml_prune__keep_manifest(void *arg, const pml_manifest_meta *m);
 bool pml_prune__keep_entry(void *arg, const pml_manifest_entry *e);
 /* False: no key of the file can match. Files of tables with a primary key have statistics of their keys. */
 int pml_prune__keys(bool *matches, pml_prune *pr, const pml_data_file *f, pml_error *err);
-/* False: no row of the file can match. */
-int pml_prune__file(bool *matches, pml_prune *pr, const pml_data_file *f, pml_error *err);
+/* False: no row of the file, which was written with that schema, can match. */
+int pml_prune__file(bool *matches, pml_prune *pr, const pml_table_schema *written, const pml_data_file *f, pml_error *err);
 
 #endif

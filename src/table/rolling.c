@@ -2,13 +2,13 @@
 #include "table/rolling.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "columnar/distinct.h"
 #include "format/file_format.h"
 #include "meta/column_stats.h"
 #include "storage/file_io.h"
 #include "table/held.h"
+#include "util/zone.h"
 
 /* A batch is cut into pieces, and the size is looked at after each. Long pieces cost less: the writer goes through one column
    at a time, with one dictionary in the caches. Batches that are shorter than a piece wait until HOLD_ROWS are together, and so
@@ -170,15 +170,6 @@ out:
     return rc;
 }
 
-/* Java's LocalDateTime.now(): what a clock on the wall shows here, as if it were UTC. */
-static int64_t local_wall_ms(pml_env *env)
-{
-    int64_t now = pml_env__wall_ms(env);
-    struct tm tm = {0};
-    time_t seconds = (time_t)(now / 1000);
-    return localtime_r(&seconds, &tm) == NULL ? now : now + (int64_t)tm.tm_gmtoff * 1000;
-}
-
 /* The description of the file that was just finished. */
 static int file_describe(pml_rolling *r, int64_t size_bytes, pml_error *err)
 {
@@ -204,7 +195,8 @@ static int file_describe(pml_rolling *r, int64_t size_bytes, pml_error *err)
                          .extra_files = {.present = true},
                          .file_source = PML_FILE_SOURCE_APPEND};
     f->name = pml_arena__strdup(arena, r->name);
-    f->creation_time_ms = (pml_optional_int64){true, local_wall_ms(r->env)};
+    /* Java's LocalDateTime.now(): what a clock on the wall shows here, as if it were UTC. */
+    f->creation_time_ms = (pml_optional_int64){true, pml_zone__local_of_instant(pml_env__wall_ms(r->env))};
     f->delete_row_count = (pml_optional_int64){true, 0};
     if (f->name == NULL) {
         rc = pml_error__no_memory(err);

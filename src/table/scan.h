@@ -53,6 +53,7 @@ struct pml_plan {
     int32_t *columns; /* indexes into schema->fields, in output order */
     pml_field *out_fields;
     pml_pred *predicate;
+    const pml_table_schema *castable; /* of the last file whose columns were found to have casts */
     int64_t limit;
     pml_deletions deletions; /* of the snapshot */
     size_t n_splits;

@@ -86,6 +86,100 @@ bool pml_number__float(float *out, const char *s, size_t n)
     return end == text + n;
 }
 
+static size_t count_digits(const char *s, size_t n, size_t from, bool hex)
+{
+    size_t i = from;
+    while (i < n && ((s[i] >= '0' && s[i] <= '9') || (hex && ((s[i] | 32) >= 'a' && (s[i] | 32) <= 'f'))))
+        i++;
+    return i - from;
+}
+
+/* Digits, a point, an exponent; without the sign and the letter behind it. */
+static bool is_java_number(const char *s, size_t n)
+{
+    bool hex = n > 1 && s[0] == '0' && (s[1] | 32) == 'x';
+    size_t i = hex ? 2 : 0, digits = count_digits(s, n, i, hex);
+    i += digits;
+    if (i < n && s[i] == '.') {
+        size_t behind = count_digits(s, n, i + 1, hex);
+        digits += behind;
+        i += 1 + behind;
+    }
+    if (digits == 0)
+        return false;
+    bool exponent = i < n && (s[i] | 32) == (hex ? 'p' : 'e');
+    if (!exponent)
+        return !hex && i == n;
+    i++;
+    i += i < n && (s[i] == '+' || s[i] == '-');
+    digits = count_digits(s, n, i, false);
+    return digits > 0 && i + digits == n;
+}
+
+/* The text that C's parser reads as Java reads s; false: Java does not. A word becomes a value at once. */
+static bool java_text(char text[400], bool *done, double *word, const char *s, size_t n)
+{
+    *done = false;
+    while (n > 0 && (unsigned char)s[0] <= ' ')
+        s++, n--;
+    while (n > 0 && (unsigned char)s[n - 1] <= ' ')
+        n--;
+    bool sign = n > 0 && (s[0] == '-' || s[0] == '+'), negative = sign && s[0] == '-';
+    s += sign;
+    n -= sign;
+    if (n == 3 && memcmp(s, "NaN", 3) == 0) {
+        *word = (double)NAN;
+        return *done = true;
+    }
+    if (n == 8 && memcmp(s, "Infinity", 8) == 0) {
+        *word = negative ? -(double)INFINITY : (double)INFINITY;
+        return *done = true;
+    }
+    /* In hexadecimal, too: the letter is behind the exponent, whose digits are decimal. */
+    if (n > 1 && ((s[n - 1] | 32) == 'f' || (s[n - 1] | 32) == 'd'))
+        n--;
+    if (n >= 398 || !is_java_number(s, n))
+        return false;
+    text[0] = negative ? '-' : '+';
+    memcpy(text + 1, s, n);
+    text[n + 1] = '\0';
+    return true;
+}
+
+bool pml_number__java_double(double *out, const char *s, size_t n)
+{
+    char text[400];
+    bool done;
+    if (!java_text(text, &done, out, s, n))
+        return false;
+    if (done)
+        return true;
+    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    if (c == (locale_t)0)
+        return false;
+    *out = strtod_l(text, NULL, c);
+    freelocale(c);
+    return true;
+}
+
+bool pml_number__java_float(float *out, const char *s, size_t n)
+{
+    char text[400];
+    double word = 0;
+    bool done;
+    if (!java_text(text, &done, &word, s, n))
+        return false;
+    *out = (float)word;
+    if (done)
+        return true;
+    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    if (c == (locale_t)0)
+        return false;
+    *out = strtof_l(text, NULL, c);
+    freelocale(c);
+    return true;
+}
+
 static size_t skip_blanks(const char *s, size_t n, size_t i)
 {
     while (i < n && s[i] == ' ')

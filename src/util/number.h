@@ -13,6 +13,10 @@ bool pml_number__int64(int64_t *out, const char *s, size_t n);
 bool pml_number__double(double *out, const char *s, size_t n);
 /* The same, rounded once to single precision. */
 bool pml_number__float(float *out, const char *s, size_t n);
+/* What Java's parseDouble and parseFloat take: blanks around, a sign, digits with a point and an exponent, a letter f or d behind them,
+   hexadecimal 0x1.8p1, NaN, Infinity. Numbers that are too large are infinite. At most 399 characters. */
+bool pml_number__java_double(double *out, const char *s, size_t n);
+bool pml_number__java_float(float *out, const char *s, size_t n);
 /* "8 mb", "256MB", "1024", "10 kb": bytes. Units b kb mb gb tb (also k m g t), 1024-based, any case. */
 bool pml_number__size(int64_t *bytes, const char *s, size_t n);
 /* "10 ms", "1 h", "7 d", "5 min", "30s"; a bare number is milliseconds. Also the ISO form PT1H30M. */

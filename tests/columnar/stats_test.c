@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "columnar/value_store.h"
 #include "support/random_batch.h"
@@ -63,6 +65,61 @@ static void stats_of_random_batches_agree_with_a_row_wise_model(void **state)
     test_env_close(t);
 }
 
+enum { TEXTS = 40, TEXT_MAX = 20 };
+
+/* Texts that begin alike, long and short, whose bytes end with their memory. */
+static void random_texts(struct ArrowArray *a, int32_t *offsets, uint8_t **bytes, test_env *t)
+{
+    static const uint8_t letters[] = {0, 'a', 0xFF};
+    uint8_t all[TEXTS * TEXT_MAX];
+    int32_t at = 0;
+    size_t alike = (size_t)(test_random(t) % TEXT_MAX);
+    for (int i = 0; i < TEXTS; i++) {
+        offsets[i] = at;
+        for (size_t k = 0, len = (size_t)(test_random(t) % (TEXT_MAX + 1)); k < len; k++)
+            all[at++] = k < alike ? 'a' : letters[test_random(t) % sizeof letters];
+    }
+    offsets[TEXTS] = at;
+    *bytes = malloc((size_t)at + (at == 0));
+    memcpy(*bytes, all, (size_t)at);
+    a->buffers[1] = offsets;
+    a->buffers[2] = *bytes;
+}
+
+static void stats_of_texts_that_begin_alike_are_exact(void **state)
+{
+    (void)state;
+    test_env *t = test_env_open(NULL);
+    const pml_field field = {.name = "c", .type = {.kind = PML_TYPE_VARBINARY, .length = INT32_MAX, .nullable = true}};
+    t->random_state = test_seed();
+    for (int round = 0; round < 2000; round++) {
+        pml_stats_collector *s;
+        pml_column_stats got;
+        int32_t offsets[TEXTS + 1];
+        uint8_t *bytes[BATCHES];
+        pml_bytes min = {0}, max = {0};
+        must_ok(pml_stats__new(&s, t->env, &field, 1, NULL), NULL);
+        for (int b = 0, n = 0; b < BATCHES; b++) {
+            const void *buffers[3] = {0};
+            struct ArrowArray column = {.length = TEXTS, .n_buffers = 3, .buffers = buffers}, *children[] = {&column};
+            struct ArrowArray batch = {.length = TEXTS, .n_children = 1, .children = children};
+            random_texts(&column, offsets, &bytes[b], t);
+            must_ok(pml_stats__update(s, &batch, NULL), NULL);
+            for (int i = 0; i < TEXTS; i++, n++) {
+                pml_bytes v = {bytes[b] + offsets[i], (size_t)(offsets[i + 1] - offsets[i])};
+                min = n == 0 || pml_bytes_compare(v, min) < 0 ? v : min;
+                max = n == 0 || pml_bytes_compare(v, max) > 0 ? v : max;
+            }
+        }
+        pml_stats__get(&got, s, 0);
+        assert_true(pml_bytes_equal(got.min.bytes, min) && pml_bytes_equal(got.max.bytes, max));
+        pml_stats__free(s);
+        for (int b = 0; b < BATCHES; b++)
+            free(bytes[b]);
+    }
+    test_env_close(t);
+}
+
 static void stats_without_memory_fail_cleanly(void **state)
 {
     (void)state;
@@ -107,6 +164,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stats_of_random_batches_agree_with_a_row_wise_model),
+        cmocka_unit_test(stats_of_texts_that_begin_alike_are_exact),
         cmocka_unit_test(stats_without_memory_fail_cleanly),
         cmocka_unit_test(stats_of_a_batch_with_other_columns_are_refused),
     };

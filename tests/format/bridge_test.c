@@ -153,6 +153,24 @@ static void parquet_row_groups_end_near_their_size(void **state)
     test_file_free(&f);
 }
 
+/* All groups here are full, the last one, too. */
+static void parquet_no_row_group_is_empty(void **state)
+{
+    (void)state;
+    pml_bridge_write_options o = test_write_options;
+    o.row_group_bytes = 1;
+    struct ArrowSchema schema = test_scalar_schema();
+    test_file f = test_file_of(b, &schema, 20000, &o);
+    pml_bridge_reader *r = must_open(&f);
+    assert_int_equal(b->parquet_rows(r), 20000);
+    assert_true(b->parquet_row_groups(r) >= 2);
+    for (int32_t i = 0; i < b->parquet_row_groups(r); i++)
+        assert_true(b->parquet_row_group_rows(r, i) > 0);
+    b->parquet_close(r);
+    schema.release(&schema);
+    test_file_free(&f);
+}
+
 static void schema_equal(const struct ArrowSchema *want, const struct ArrowSchema *got)
 {
     /* A zone is not stored for INT96, and a vector is a list in the file. */
@@ -364,6 +382,7 @@ int main(void)
         cmocka_unit_test(parquet_large_column_chunks_read_back_equal_in_little_memory),
         cmocka_unit_test(parquet_without_rows_reads_back_empty),
         cmocka_unit_test(parquet_row_groups_end_near_their_size),
+        cmocka_unit_test(parquet_no_row_group_is_empty),
         cmocka_unit_test(parquet_schema_is_the_one_written_with_field_ids),
         cmocka_unit_test(parquet_projection_follows_the_given_order),
         cmocka_unit_test(parquet_size_estimates_what_is_buffered),

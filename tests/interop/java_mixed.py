@@ -251,7 +251,7 @@ def random_steps(folder, pml, java, seed):
 
 
 def altered(folder, pml, java, seed):
-    """Options may change at any time. Columns of older files need schema-evolution: refused by name, nothing half read."""
+    """Options and columns may change at any time (java_evolution.py has more of the latter)."""
     schema = tables.schema(tables.FEW)
     t = Shared(folder, pml, java, schema, {}, seed)
     java("create", t.table, tables.text(schema))
@@ -260,7 +260,4 @@ def altered(folder, pml, java, seed):
     t.load(10)
     t.java_append(10)
     java("alter", t.table, '[{"op":"add","column":"extra","type":"INT"}]')
-    done = pml.run("dump", t.table)
-    support.equal("exit code after a column was added", 3, done.code)
-    support.equal("the message names schema-evolution", True, "schema-evolution" in done.err)
-    support.equal("bytes printed before the refusal", 0, len(done.out))
+    support.equal("after a column was added", java.dump(t.table), pml.dump(t.table))

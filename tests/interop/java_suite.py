@@ -11,6 +11,7 @@ import sys
 import tempfile
 
 import java_concurrent
+import java_evolution
 import java_live
 import java_mixed
 import java_roundtrip
@@ -31,7 +32,7 @@ def main():
     pml, java = support.Pml(os.environ["PML"]), support.Java(args.java)
     with tempfile.TemporaryDirectory() as scratch:
         suite = support.Suite(args.keep or scratch, args.only)
-        for area in (java_roundtrip, java_mixed, java_live, java_travel, java_concurrent):
+        for area in (java_roundtrip, java_mixed, java_evolution, java_live, java_travel, java_concurrent):
             area.add_cases(suite, pml, java, args.seed)
         java.close()
         return suite.finish()

@@ -11,7 +11,7 @@ static void random_merges_agree_with_the_naive_one(void **state)
     (void)state;
     test_env *t = test_env_open(NULL);
     t->random_state = test_seed();
-    int64_t rounds = test_setting("ROUNDS", 400, 1, 1000000);
+    int64_t rounds = test_setting("ROUNDS", 150, 1, 1000000);
     for (int64_t round = 0; round < rounds; round++) {
         merge_world w;
         merge_world_make(&w, t, (size_t)(round % 7), 60);
@@ -222,6 +222,28 @@ static void lookup_counts_rows_before_it_leaves_out_levels(void **state)
     test_env_close(t);
 }
 
+static int decide_too_much(void *self, const pml_merge_group *g, pml_merge_output *out, pml_error *err)
+{
+    (void)self, (void)g, (void)err;
+    return pml_merge_output__value(out, 0, &(pml_value){.kind = PML_VALUE_DOUBLE, .d = 1});
+}
+
+static void a_computed_value_that_does_not_fit_names_its_column(void **state)
+{
+    (void)state;
+    test_env *t = test_env_open(NULL);
+    static const int64_t rows[][3] = {{1, 0, 0}, {1, 1, 0}};
+    pml_error err = PML_ERROR_INIT;
+    simple_world w;
+    simple_world_make(&w, t, 0);
+    simple_run(&w, "a", rows, 2, 2, 0);
+    w.decide = decide_too_much;
+    must_fail_with(PML_E_INVAL, simple_merge(&w, PML_MERGE_COLUMNS, &err), &err);
+    assert_string_equal(err.message, "a value that was computed for column k does not fit its type");
+    simple_world_clear(&w);
+    test_env_close(t);
+}
+
 static void merge_of_no_runs_ends_at_once(void **state)
 {
     (void)state;
@@ -268,6 +290,7 @@ int main(void)
         cmocka_unit_test(a_lone_retract_passes_and_is_dropped_unless_kept),
         cmocka_unit_test(first_row_refuses_a_retract_beside_others),
         cmocka_unit_test(lookup_counts_rows_before_it_leaves_out_levels),
+        cmocka_unit_test(a_computed_value_that_does_not_fit_names_its_column),
         cmocka_unit_test(merge_of_no_runs_ends_at_once),
         cmocka_unit_test(a_failing_run_fails_the_merge_with_its_words),
     };

@@ -349,7 +349,7 @@ int simple_merge(simple_world *w, pml_merge_kind kind, pml_error *err)
 {
     static const int32_t columns[3] = {0, 1, 2};
     pml_run runs[SIMPLE_RUNS_MAX];
-    const pml_merge_function function = {.kind = kind, .ignore_delete = w->ignore_delete};
+    const pml_merge_function function = {.kind = kind, .ignore_delete = w->ignore_delete, .decide = w->decide};
     const pml_merge_request request = {.layout = &w->layout,
                                        .function = &function,
                                        .columns = columns,

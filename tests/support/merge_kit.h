@@ -73,6 +73,7 @@ typedef struct simple_world {
     simple_source runs[SIMPLE_RUNS_MAX];
     size_t n_runs;
     bool keep_retracts, ignore_delete, lookup;
+    int (*decide)(void *self, const pml_merge_group *g, pml_merge_output *out, pml_error *err);
     int64_t fail_after;             /* rows of a run, after which it fails; 0: never */
     char result[SIMPLE_RESULT_MAX]; /* "key/sequence/kind " for each row; of texts 0 as the key */
 } simple_world;

@@ -290,6 +290,15 @@ int64_t group_rows_left(const Writer &w)
     return std::clamp(left, slice_rows_check, slice_rows_max);
 }
 
+/* A full row group ends when there are rows for the next one: one without rows at the end of a file is refused by some readers. */
+arrow::Status group_end_if_full(Writer *w)
+{
+    if (w->group_rows == 0 || w->contents->buffered_bytes() < w->row_group_bytes)
+        return arrow::Status::OK();
+    w->group_rows = 0;
+    return w->file->NewBufferedRowGroup();
+}
+
 arrow::Status writer_write(Writer *w, struct ArrowArray *array)
 {
     ARROW_ASSIGN_OR_RAISE(auto batch, batch_take(array, w->schema, w->pool.get()));
@@ -297,14 +306,11 @@ arrow::Status writer_write(Writer *w, struct ArrowArray *array)
     ARROW_ASSIGN_OR_RAISE(int64_t bytes, arrow::util::ReferencedBufferSize(*batch));
     int64_t short_rows = slice_bytes / (bytes / std::max<int64_t>(batch->num_rows(), 1) + 1);
     for (int64_t row = 0, rows; row < batch->num_rows(); row += rows) {
+        ARROW_RETURN_NOT_OK(group_end_if_full(w));
         rows = std::max(std::min(short_rows, group_rows_left(*w)), slice_rows_min);
         rows = std::min(rows, batch->num_rows() - row);
         ARROW_RETURN_NOT_OK(w->file->WriteRecordBatch(*batch->Slice(row, rows)));
         w->group_rows += rows;
-        if (w->contents->buffered_bytes() < w->row_group_bytes)
-            continue;
-        ARROW_RETURN_NOT_OK(w->file->NewBufferedRowGroup());
-        w->group_rows = 0;
     }
     return arrow::Status::OK();
 }
