@@ -74,7 +74,7 @@ static int refuse_primary_key(const pml_option_source *s)
                                  "needs key-of-type: the %s column '%.80s' of %.120s cannot be a key", pml_type__word(f->type.kind),
                                  f->name, s->where);
     }
-    if (engine == NULL || pml_option__is_one_of("deduplicate|first-row", engine))
+    if (engine == NULL || pml_option__is_one_of("deduplicate|first-row|partial-update|aggregation", engine))
         return PML_OK;
     return pml_error__at(s->err, PML_E_UNSUPPORTED, PML_PLACE_SCHEMA, s->where,
                          "needs merge-engine:%.40s: %.120s merges its rows by it, which this version does not", engine, s->where);

@@ -66,9 +66,7 @@ static const binding bindings[] = {
     {"index-file-in-data-file-dir", BIND_BOOL, AT(index_in_data_dir), 0},
     {"merge-engine", BIND_INDEX, AT(merge_engine), 0},
     {"changelog-producer", BIND_INDEX, AT(changelog_producer), 0},
-    {"sequence.field", BIND_STRING, AT(sequence_field), 0},
     {"sequence.field.sort-order", BIND_INDEX, AT(sequence_order), 0},
-    {"ignore-delete", BIND_BOOL, AT(ignore_delete), 0},
     {"force-lookup", BIND_BOOL, AT(force_lookup), 0},
     {"deletion-vectors.merge-on-read", BIND_BOOL, AT(deletion_vectors_merge_on_read), 0},
     {"scan.snapshot-id", BIND_INT64, AT(scan_snapshot_id), 1},
@@ -246,22 +244,6 @@ static int bind_scan(pml_table_options *out, const pml_option_source *s)
     return pml_option_source__fail(s, PML_E_INVAL, "scan.mode", mode, needs);
 }
 
-/* Older names of ignore-delete, in the order in which Java looks for them. */
-static int bind_ignore_delete(pml_table_options *out, const pml_option_source *s)
-{
-    static const char *const keys[] = {"ignore-delete", "first-row.ignore-delete", "deduplicate.ignore-delete",
-                                       "partial-update.ignore-delete"};
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        const char *text = pml_option_source__get(s, keys[i]);
-        if (text == NULL)
-            continue;
-        PML_RETURN_IF(pml_option__check_value(pml_option_rule__find(keys[i]), keys[i], text, s->where, s->err));
-        (void)pml_number__bool(&out->ignore_delete, text, strlen(text));
-        return PML_OK;
-    }
-    return PML_OK;
-}
-
 static int bind_special(pml_table_options *out, const pml_option_source *s)
 {
     const char *function = pml_option_source__get(s, "bucket-function.type");
@@ -272,7 +254,6 @@ static int bind_special(pml_table_options *out, const pml_option_source *s)
     (void)snprintf(text, sizeof text, "%d", out->bucket);
     if (out->bucket != -1 && out->bucket < 1 && !(out->bucket == -2 && s->schema->n_primary_keys > 0))
         return pml_option_source__fail(s, PML_E_INVAL, "bucket", text, "must be -1 or a positive number");
-    PML_RETURN_IF(bind_ignore_delete(out, s));
     if (mode != NULL)
         PML_RETURN_IF(pml_option__check_value(pml_option_rule__find("realtime.offset-mode"), "realtime.offset-mode",
                                               mode, s->where, s->err));

@@ -37,7 +37,7 @@ typedef struct pml_table_options {
     int64_t split_target_size, split_open_cost;
     const char *branch; /* "main" */
     bool index_in_data_dir, file_index_read;
-    /* tables with a primary key */
+    /* tables with a primary key; what names columns, and what only merging asks for, is in merge/merge_options.h */
     enum {
         PML_MERGE_ENGINE_DEDUPLICATE = 0,
         PML_MERGE_ENGINE_PARTIAL_UPDATE,
@@ -45,9 +45,8 @@ typedef struct pml_table_options {
         PML_MERGE_ENGINE_FIRST_ROW
     } merge_engine;
     enum { PML_CHANGELOG_NONE = 0, PML_CHANGELOG_INPUT, PML_CHANGELOG_FULL_COMPACTION, PML_CHANGELOG_LOOKUP } changelog_producer;
-    const char *sequence_field; /* names, separated by commas; NULL: none */
     enum { PML_SEQUENCE_ASCENDING = 0, PML_SEQUENCE_DESCENDING } sequence_order;
-    bool ignore_delete, force_lookup, deletion_vectors, deletion_vectors_merge_on_read;
+    bool force_lookup, deletion_vectors, deletion_vectors_merge_on_read;
     /* scan selection: at most one of the values counts, the one that scan_by names */
     enum { PML_SCAN_LATEST = 0, PML_SCAN_ID, PML_SCAN_TAG, PML_SCAN_TIME, PML_SCAN_WATERMARK } scan_by;
     int64_t scan_snapshot_id, scan_timestamp_ms, scan_watermark;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Columns: the files are asked for the wanted columns that they store, the key, the sequence fields, _SEQUENCE_NUMBER and _VALUE_KIND
- * (together the layout); the merge gives the wanted ones only, and the columns of the partition are put beside them afterwards.
+ * Columns: the files are asked for the wanted columns that they store, the key, the sequence fields, what else the merge engine needs
+ * beside them, _SEQUENCE_NUMBER and _VALUE_KIND (together the layout); the merge gives the wanted ones only, and the columns of the
+ * partition are put beside them afterwards.
  *
  * Predicates: a version of a key that does not match may hide an older one that does, so the files of several runs are only asked by
  * conditions on the key, which all versions of a key answer alike. In a section of one run each key is once, and every condition may
@@ -11,9 +12,10 @@
 
 #include <string.h>
 
-#include "meta/partition.h"
-#include "merge/function.h"
+#include "merge/engine.h"
+#include "merge/merge_options.h"
 #include "merge/sections.h"
+#include "meta/partition.h"
 #include "table/assemble.h"
 #include "table/file_source.h"
 
@@ -32,6 +34,7 @@ typedef struct merge_reader {
     int32_t *columns;
     pml_field *fields; /* of the layout */
     pml_merge_layout layout;
+    pml_table_schema schema; /* the plan's with the options of now, which hold for older snapshots too; not counted */
     pml_merge_function function;
     pml_value partition[PML_PARTITION_KEYS_MAX];
     pml_sections sections;
@@ -181,22 +184,43 @@ static int32_t layout_add(merge_reader *r, const pml_field *f)
 static int add_sequence_fields(merge_reader *r, pml_error *err)
 {
     const pml_table *t = r->plan->table;
-    const pml_table_schema *s = r->plan->schema;
-    const char *text = t->options.sequence_field;
+    const pml_table_schema *s = &r->schema;
+    const pml_merge_options options = {s, t->overrides, t->n_overrides};
+    const char *text = pml_merge_options__get(&options, "sequence.field"), *at = text;
     int32_t *positions = pml_arena__array(&r->arena, s->n_fields, sizeof *positions);
     if (positions == NULL)
         return pml_error__no_memory(err);
-    for (const char *p = text; p != NULL && *text != '\0';) {
-        size_t len = strcspn(p, ",");
-        int32_t column = pml_table_schema__find(s, p, len);
+    for (pml_bytes name; pml_merge_options__piece(&at, &name);) {
+        name = pml_merge_options__trim(name);
+        int32_t column = pml_table_schema__find(s, (const char *)name.ptr, name.len);
         if (column < 0 || r->layout.n_sequence == s->n_fields)
             return pml_error__at(err, PML_E_INVAL, PML_PLACE_OPTION, t->path, "option sequence.field of %.200s is '%.200s': %s", t->path,
                                  text, column < 0 ? "one of the columns does not exist" : "columns are named twice");
         positions[r->layout.n_sequence++] = layout_add(r, &s->fields[column]);
-        p = p[len] == ',' ? p + len + 1 : NULL;
     }
     r->layout.sequence = positions;
     r->layout.sequence_descending = t->options.sequence_order == PML_SEQUENCE_DESCENDING;
+    return PML_OK;
+}
+
+/* Columns that the merge engine wants to see beside the wanted ones. Those of the partition are the same in all rows; a merge only needs
+   them where rows are ordered by them. */
+static int add_engine_columns(merge_reader *r, pml_error *err)
+{
+    const pml_table *t = r->plan->table;
+    const pml_table_schema *s = &r->schema;
+    bool *columns = pml_arena__array(&r->arena, s->n_fields, sizeof *columns);
+    if (columns == NULL)
+        return pml_error__no_memory(err);
+    for (size_t i = 0; i < r->layout.n_fields; i++) {
+        int32_t column = pml_table_schema__find_id(s, r->fields[i].id);
+        if (column >= 0)
+            columns[column] = true;
+    }
+    PML_RETURN_IF(pml_merge_engine__needs(columns, r->env, s, t->overrides, t->n_overrides, err));
+    for (size_t i = 0; i < s->n_fields; i++)
+        if (columns[i] && pml_assembly__partition_key(s, s->fields[i].id) < 0)
+            (void)layout_add(r, &s->fields[i]);
     return PML_OK;
 }
 
@@ -216,17 +240,17 @@ static int make_layout(merge_reader *r, pml_error *err)
     r->layout.keys = keys;
     r->layout.n_keys = s->n_keys;
     PML_RETURN_IF(add_sequence_fields(r, err));
+    PML_RETURN_IF(add_engine_columns(r, err));
     r->layout.sequence_number = layout_add(r, &pml_field_sequence_number);
     r->layout.row_kind = layout_add(r, &pml_field_value_kind);
     return PML_OK;
 }
 
-static int make_function(merge_reader *r)
+static int make_function(merge_reader *r, pml_error *err)
 {
-    const pml_table_options *o = &r->plan->table->options;
-    r->function = (pml_merge_function){.kind = o->merge_engine == PML_MERGE_ENGINE_FIRST_ROW ? PML_MERGE_FIRST : PML_MERGE_LAST,
-                                       .ignore_delete = o->ignore_delete};
-    return PML_OK;
+    const pml_table *t = r->plan->table;
+    int rc = pml_merge_engine__new(&r->function, r->env, &r->layout, &r->schema, t->overrides, t->n_overrides, err);
+    return rc == PML_OK || rc == PML_E_UNSUPPORTED ? rc : pml_error__prefix(err, rc, "%s", t->path); /* a need stands in front */
 }
 
 static int make_sections(merge_reader *r, pml_error *err)
@@ -265,6 +289,9 @@ int pml_merge_read__open(struct ArrowArrayStream *out, const pml_merge_read *q, 
     r->env = env;
     pml_plan__acquire(q->plan);
     r->plan = q->plan;
+    r->schema = *q->plan->schema;
+    r->schema.options = q->plan->table->schema->options;
+    r->schema.n_options = q->plan->table->schema->n_options;
     r->split = q->split;
     r->batch_rows = q->batch_rows;
     r->validate_full = q->validate_full;
@@ -273,7 +300,7 @@ int pml_merge_read__open(struct ArrowArrayStream *out, const pml_merge_read *q, 
     PML_TRY(pml_partition__decode(r->partition, q->plan->schema, q->split->partition, err));
     PML_TRY(pml_assembly__init(&r->assembly, &r->arena, q->plan->schema, q->fields, q->n_fields, r->partition, err));
     PML_TRY(make_layout(r, err));
-    PML_TRY(make_function(r));
+    PML_TRY(make_function(r, err));
     PML_TRY(make_key_predicate(r, err));
     PML_TRY(make_sections(r, err));
     PML_TRY(pml_type__export(&schema, env, q->fields, q->n_fields, err));

@@ -23,7 +23,7 @@ def in_sources():
         if name == os.path.join("src", "meta", "options_table.c"):
             rows = re.findall(rf"^    (?:FIXED_)?REFUSED(?:_WRITE)?\({TEXT},\s*\w+,\s*(?:NULL|{TEXT}),\s*{TEXT},\s*\"([^\"]*)\"", text, flags=re.M)
             assert len(rows) == len(re.findall(r"^    (?:FIXED_)?REFUSED", text, flags=re.M)), "a row of the option table reads otherwise"
-            features = rows
+            features = rows + re.findall(rf'PML_OPTION_REFUSED(?:_WRITE)?, {TEXT}, "([^"]*)"', text)
         else:
             features = re.findall(r'"needs (distinct partition texts|[a-z][\w.=-]*(?::[\w%]+)?)', text)
             features += re.findall(r'merge-engine:', text) and ["merge-engine:%s"]

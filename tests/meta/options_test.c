@@ -179,8 +179,6 @@ static void unsupported_features_are_named(void **state)
 {
     (void)state;
     must_need("\"bucket\":\"1\"", ",\"primaryKeys\":[\"a\"]", true, "needs primary-key: writing");
-    must_need("\"merge-engine\":\"aggregation\"", ",\"primaryKeys\":[\"a\"]", false, "needs merge-engine:aggregation");
-    must_need("\"merge-engine\":\"partial-update\"", ",\"primaryKeys\":[\"a\"]", false, "needs merge-engine:partial-update");
     must_need("\"sequence.snapshot-ordering\":\"true\"", ",\"primaryKeys\":[\"a\"]", false, "needs sequence.snapshot-ordering");
     must_need("\"postpone.merge-on-read\":\"true\"", ",\"primaryKeys\":[\"a\"]", false, "needs bucket:postpone");
     must_need("\"pk-clustering-override\":\"true\"", ",\"primaryKeys\":[\"a\"]", false, "needs pk-clustering-override");
@@ -207,14 +205,13 @@ static void options_of_tables_with_a_primary_key_are_parsed(void **state)
     (void)state;
     static const struct {
         const char *options;
-        bool lookup, skips_level0, ignore_delete;
+        bool lookup, skips_level0;
     } cases[] = {
-        {"", false, false, false},
-        {"\"changelog-producer\":\"lookup\"", true, false, false},
-        {"\"changelog-producer\":\"FULL-COMPACTION\"", false, false, false},
-        {"\"force-lookup\":\"true\",\"ignore-delete\":\"TRUE\"", true, false, true},
-        {"\"merge-engine\":\"first-row\",\"changelog-producer\":\"lookup\",\"first-row.ignore-delete\":\"true\"", false, true, true},
-        {"\"ignore-delete\":\"false\",\"deduplicate.ignore-delete\":\"true\"", false, false, false},
+        {"", false, false},
+        {"\"changelog-producer\":\"lookup\"", true, false},
+        {"\"changelog-producer\":\"FULL-COMPACTION\"", false, false},
+        {"\"force-lookup\":\"true\"", true, false},
+        {"\"merge-engine\":\"first-row\",\"changelog-producer\":\"lookup\"", false, true},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         pml_table_options o;
@@ -222,7 +219,6 @@ static void options_of_tables_with_a_primary_key_are_parsed(void **state)
         must_ok(pml_table_options__parse(&o, s, NULL, 0, false, "t", &err), &err);
         assert_int_equal(pml_table_options__is_lookup(&o), cases[i].lookup);
         assert_int_equal(pml_table_options__skips_level0(&o), cases[i].skips_level0);
-        assert_int_equal(o.ignore_delete, cases[i].ignore_delete);
         pml_table_schema__release(s);
     }
 }

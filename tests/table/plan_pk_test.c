@@ -253,6 +253,60 @@ static void reads_are_those_of_java(void **state)
     test_env_close(t);
 }
 
+enum { NUMBERS_MAX = 2048 };
+
+/* The BIGINT column n of the rows. */
+static size_t read_numbers(int64_t *out, pml_table *table)
+{
+    pml_error err = PML_ERROR_INIT;
+    struct ArrowArrayStream stream;
+    struct ArrowArray batch;
+    pml_plan *plan = must_plan(table, &(query){.columns = {"n"}, .n_columns = 1});
+    size_t n = 0;
+    must_ok(pml_read_open(&stream, plan, NULL, &err), &err);
+    pml_plan_free(plan);
+    for (; stream.get_next(&stream, &batch) == 0 && batch.release != NULL; batch.release(&batch))
+        for (int64_t i = 0; i < batch.length; i++) {
+            pml_value v;
+            pml_value__get(&v, &(pml_type){.kind = PML_TYPE_BIGINT, .nullable = true}, batch.children[0], i);
+            assert_true(n < NUMBERS_MAX);
+            if (v.kind != PML_VALUE_NULL)
+                out[n++] = v.i;
+        }
+    stream.release(&stream);
+    return n;
+}
+
+/* An older version of a key that matches where the newest one does not must not come out. */
+static void conditions_on_values_are_asked_of_the_newest_rows_only(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"pk_ten_runs", "pk_levels", "pk_dedup_parquet"}; /* each has a column n */
+    static int64_t numbers[NUMBERS_MAX];
+    test_env *t = test_env_open(NULL);
+    pml_error err = PML_ERROR_INIT;
+    for (size_t i = 0; i < 3; i++) {
+        pml_table *table = java_open(t, names[i]);
+        size_t n = read_numbers(numbers, table);
+        assert_true(n > 10);
+        for (int round = 0; round < 12; round++) {
+            char value[32];
+            int64_t bound = numbers[test_random(t) % n], rows, matching = 0;
+            (void)snprintf(value, sizeof value, "%lld", (long long)bound);
+            const query q = {.column = "n", .op = round % 2 == 0 ? PML_OP_LE : PML_OP_EQ, .value = value};
+            for (size_t k = 0; k < n; k++)
+                matching += q.op == PML_OP_LE ? numbers[k] <= bound : numbers[k] == bound;
+            pml_plan *plan = must_plan(table, &q);
+            must_ok(read_plan(&rows, NULL, t->env, plan, &q, &err), &err);
+            pml_plan_free(plan);
+            if (rows != matching)
+                fail_msg("%s: %lld rows, %lld match (n against %s)", names[i], (long long)rows, (long long)matching, value);
+        }
+        pml_table_release(table);
+    }
+    test_env_close(t);
+}
+
 static void a_read_of_no_columns_counts_merged_rows(void **state)
 {
     (void)state;
@@ -545,6 +599,7 @@ int main(void)
         cmocka_unit_test(conditions_on_keys_leave_files_out_and_conditions_on_values_whole_buckets),
         cmocka_unit_test(keys_choose_buckets_also_where_a_partition_has_another_number_of_them),
         cmocka_unit_test(reads_are_those_of_java),
+        cmocka_unit_test(conditions_on_values_are_asked_of_the_newest_rows_only),
         cmocka_unit_test(a_read_of_no_columns_counts_merged_rows),
         cmocka_unit_test(options_that_do_not_exist_are_refused),
         cmocka_unit_test(splits_keep_whether_they_merge_as_bytes),
