@@ -22,6 +22,8 @@
 const pml_field pml_field_sequence_number = {.id = PML_ID_SEQUENCE, .name = "_SEQUENCE_NUMBER", .type = {.kind = PML_TYPE_BIGINT}};
 const pml_field pml_field_value_kind = {.id = PML_ID_VALUE_KIND, .name = "_VALUE_KIND", .type = {.kind = PML_TYPE_TINYINT}};
 
+enum { RUN_BATCH_ROWS_MAX = 8192 }; /* all runs of a section hold a batch at once, so a large one is put together of smaller ones */
+
 typedef struct merge_reader {
     pml_env *env;
     pml_plan *plan;
@@ -62,7 +64,7 @@ static int run_open_next(file_run *run, pml_error *err)
                                      .fields = r->layout.fields,
                                      .n_fields = r->layout.n_fields,
                                      .predicate = run->predicate,
-                                     .batch_rows = r->batch_rows,
+                                     .batch_rows = r->batch_rows < RUN_BATCH_ROWS_MAX ? r->batch_rows : RUN_BATCH_ROWS_MAX,
                                      .validate_full = r->validate_full};
     return pml_file_source__open(&run->source, &request, err);
 }
