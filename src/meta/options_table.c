@@ -77,8 +77,8 @@ const pml_option_rule pml_option_rules[] = {
     HONOURED("orc.timestamp-ltz.legacy.type", BOOL, "true", NULL),
     IGNORED("orc.*", STRING, NULL, "shapes what Java writes; we write no ORC files"),
     IGNORED("avro.*", STRING, NULL, "shapes what Java writes; every reader takes either"),
-    IGNORED("csv.*", STRING, NULL, "no CSV data files"),
-    IGNORED("json.*", STRING, NULL, "no JSON data files"),
+    IGNORED("csv.*", STRING, NULL, "CSV data files are refused"),
+    IGNORED("json.*", STRING, NULL, "JSON data files are refused"),
     HONOURED("read.batch-size", INT, "1024", NULL),
     HONOURED("read.validate", ENUM, "full", "full|basic"), /* ours */
     HONOURED("read.untrusted", BOOL, "false", NULL), /* ours */
