@@ -234,7 +234,8 @@ class RandomTable(java_evolution.Evolving):
         if done.code == 3 and "needs " in done.err:
             refused[re.search("needs ([^ ,;()]+)", done.err).group(1).rstrip(":.")] += 1
             return support.lines_of(out) if ok else None
-        if not ok and done.code != 0:
+        # Java reads old snapshots with the newest options, which may name columns that did not have that name yet.
+        if not ok and (done.code != 0 or ("--snapshot" in args and b"can not be found in table schema" in out)):
             return None
         if not ok or done.code != 0:
             fault = "reads" if ok else "fails: " + out[:900].decode("utf-8", "replace")
