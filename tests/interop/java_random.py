@@ -69,7 +69,7 @@ class RandomTable(java_evolution.Evolving):
             extra.append(("k", rnd.choice(KEYS) + (" NOT NULL" if pk else "")))
             keys.append("k")
             self.fixed["k"] = self.pool(extra[0][1], 3)
-        if pk and self.some(90):
+        if pk and (self.engine != "deduplicate" or self.some(85)):  # a key that moves to another partition is deleted from the old one
             keys += [n for n, _ in partition]
         made = tables.schema([rnd.choice(VALUES) for _ in range(rnd.randrange(2, 9))], partition + extra)
         made["partitionKeys"], made["primaryKeys"] = [n for n, _ in partition], keys if pk else []
@@ -84,7 +84,7 @@ class RandomTable(java_evolution.Evolving):
     def pool(self, text, n):
         """A few values, so that they meet again."""
         t = rows.Type(text)
-        return tables.one_of(*[rows.value(t, self.rnd, 20) for _ in range(n)])
+        return tables.one_of(*[x for x in (rows.value(t, self.rnd, 20) for _ in range(n)) if x != '"NaN"'] or ["0"])  # NaN has no order in Java
 
     def value_fields(self):
         return [f for f in self.fields if f["name"].startswith("v")]
@@ -234,6 +234,9 @@ class RandomTable(java_evolution.Evolving):
         if done.code == 3 and "needs " in done.err:
             refused[re.search("needs ([^ ,;()]+)", done.err).group(1).rstrip(":.")] += 1
             return support.lines_of(out) if ok else None
+        if ok and "value has more than" in done.err:  # Java does not mind sums with more digits than the type has
+            refused["decimals with too many digits"] += 1
+            return None
         # Java reads old snapshots with the newest options, which may name columns that did not have that name yet.
         if not ok and (done.code != 0 or ("--snapshot" in args and b"can not be found in table schema" in out)):
             return None
