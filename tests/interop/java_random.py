@@ -193,6 +193,8 @@ class RandomTable(java_evolution.Evolving):
         change = self.change()
         if change[0]["op"] == "type" and self.made_of_maps(change[0]["column"]):
             return
+        if change[0]["op"] == "type" and "." in change[0]["column"] and self.engine in ("aggregation", "partial-update"):
+            return  # Java keeps a reference to a casted row that it uses again: first_value shows a later value
         ok, _ = self.java.run("alter", self.table, json.dumps(change))
         for c in change if ok else ():
             if c["op"] == "rename" and c["column"] in self.unordered:
@@ -237,8 +239,9 @@ class RandomTable(java_evolution.Evolving):
         if ok and "value has more than" in done.err:  # Java does not mind sums with more digits than the type has
             refused["decimals with too many digits"] += 1
             return None
-        # Java reads old snapshots with the newest options, which may name columns that did not have that name yet.
-        if not ok and (done.code != 0 or ("--snapshot" in args and b"can not be found in table schema" in out)):
+        # Java reads old snapshots with the newest options, which may name columns that did not have that name yet; and it looks at the
+        # functions of columns where nothing is merged, too.
+        if not ok and (done.code != 0 or ("--snapshot" in args and b"can not be found in table schema" in out) or b"Data type for " in out):
             return None
         if not ok or done.code != 0:
             fault = "reads" if ok else "fails: " + out[:900].decode("utf-8", "replace")
