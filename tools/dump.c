@@ -100,7 +100,7 @@ static int dump_stream(struct app *app, struct ArrowArrayStream *stream, lines *
     return rc;
 }
 
-static int dump(struct app *app, pml_scan *scan, bool sorted)
+static int dump(struct app *app, pml_scan *scan, int64_t threads, bool sorted)
 {
     pml_read_options options = PML_READ_OPTIONS_INIT;
     pml_error err = PML_ERROR_INIT;
@@ -108,6 +108,7 @@ static int dump(struct app *app, pml_scan *scan, bool sorted)
     struct ArrowArrayStream stream = {0};
     lines l = {0};
     options.flags = PML_READ_ROW_KIND;
+    options.threads = (uint32_t)threads;
     int rc = pml_scan_plan(&plan, scan, &err);
     if (rc == PML_OK)
         rc = pml_read_open(&stream, plan, &options, &err);
@@ -135,7 +136,10 @@ static int run_dump(struct app *app, const args *a)
     scan_request request = {.limit = -1};
     pml_table *table = NULL;
     pml_scan *scan = NULL;
+    int64_t threads = 1;
     int code = refuse(a);
+    if (code == EXIT_OK)
+        code = args_int64(&threads, a, "threads", 1, PML_READ_THREADS_MAX);
     if (code == EXIT_OK)
         code = moment_get(&request.moment, a);
     if (code != EXIT_OK)
@@ -147,7 +151,7 @@ static int run_dump(struct app *app, const args *a)
     if (code == EXIT_OK)
         code = scan_new(&scan, table, &request);
     if (code == EXIT_OK)
-        code = dump(app, scan, !args_has(a, "unsorted"));
+        code = dump(app, scan, threads, !args_has(a, "unsorted"));
     pml_scan_free(scan);
     if (table != NULL)
         pml_table_release(table);
@@ -158,6 +162,7 @@ static int run_dump(struct app *app, const args *a)
 static const args_option dump_options[] = {{"columns", "a,b", "columns, in this order (default: all)"},
                                            {"filter", "PREDICATE", "rows that match, in JSON: {\"eq\":[\"id\",7]}"},
                                            OPTION_MOMENT,
+                                           {"threads", "N", "read with N threads"},
                                            {"branch", "NAME", "a branch of the table"},
                                            {"system", "NAME", "not supported: exit code 3"},
                                            {"option", "KEY=VALUE", "a table option for this command; may be repeated"},
