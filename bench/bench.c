@@ -89,9 +89,14 @@ void bench_put_peak(bench *b)
 {
     char line[256];
     FILE *f = fopen("/proc/self/status", "r");
-    while (f != NULL && fgets(line, sizeof line, f) != NULL)
-        if (strncmp(line, "VmHWM:", 6) == 0)
-            bench_put(b, "peak_mb", strtod(line + 6, NULL) / 1024);
+    while (f != NULL && fgets(line, sizeof line, f) != NULL) {
+        double kib = 0;
+        if (strncmp(line, "VmHWM:", 6) != 0)
+            continue;
+        for (const char *p = line; *p != '\0'; p++)
+            kib = *p >= '0' && *p <= '9' ? kib * 10 + (*p - '0') : kib;
+        bench_put(b, "peak_mb", kib / 1024);
+    }
     if (f != NULL)
         (void)fclose(f);
 }

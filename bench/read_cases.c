@@ -87,5 +87,6 @@ const bench_case read_cases[] = {
     {"scan", run_scan, "reads all rows and columns of the table DIR, nothing kept"},
     {"scan-threads", run_scan_threads, "the same by two threads"},
     {"point", run_point, "the row of the id in the middle of the table DIR, which has ROWS rows"},
-    {"keys", run_keys, "keys c0 of the table DIR, one after the other; bench-write of tests/oracle made it of ROWS rows"},
+    {"keys", run_keys,
+     "keys c0 of the table DIR, one after the other; bench-write of tests/oracle made it of ROWS rows"},
     {0}};

@@ -5,7 +5,7 @@
 
 enum {
     MATCH_ROWS_MAX = 65536, /* more are not held up by a look at each */
-    MATCH_GAP_ROWS = 128 /* a stretch of fewer rows is cheaper to decode than to go around */
+    MATCH_GAP_ROWS = 128    /* a stretch of fewer rows is cheaper to decode than to go around */
 };
 
 typedef struct matcher {

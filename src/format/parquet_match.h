@@ -10,6 +10,7 @@
 #include "format/parquet_prune.h"
 
 /* Cuts the chosen rows down, into the arena; they stay what they are when it would not pay. */
-int pml_parquet__match_rows(pml_parquet_rows *rows, const pml_parquet_file *f, const pml_format_read *q, pml_error *err);
+int pml_parquet__match_rows(pml_parquet_rows *rows, const pml_parquet_file *f, const pml_format_read *q,
+                            pml_error *err);
 
 #endif
