@@ -147,24 +147,6 @@ static int64_t rows_at_once_locked(const parallel_reader *r)
     return n < r->batch_rows ? r->batch_rows : n;
 }
 
-/* Takes the first *skip rows off; the batch may be gone then. */
-static int drop_front(struct ArrowArray *batch, pml_env *env, int64_t *skip, pml_error *err)
-{
-    pml_shared *s;
-    int64_t n = batch->length, from = n < *skip ? n : *skip;
-    *skip -= from;
-    if (from == 0)
-        return PML_OK;
-    if (from == n) {
-        pml_array__release(batch);
-        return PML_OK;
-    }
-    PML_RETURN_IF(pml_shared__new(&s, env, batch, err));
-    int rc = pml_shared__slice(batch, s, from, n - from, NULL, (size_t)pml_shared__array(s)->n_children, NULL, err);
-    pml_shared__release(s);
-    return rc;
-}
-
 /* All of the piece but its first *done rows, which grow by what is put into the queue. */
 static int piece_read_from(parallel_reader *r, piece_queue *q, int64_t rows_at_once, int64_t *done, pml_error *err)
 {
@@ -181,7 +163,7 @@ static int piece_read_from(parallel_reader *r, piece_queue *q, int64_t rows_at_o
         }
         if (batch.release == NULL)
             break;
-        rc = drop_front(&batch, r->env, &skip, err);
+        rc = pml_batch__drop_front(&batch, r->env, &skip, err);
         if (rc != PML_OK) {
             pml_array__release(&batch);
             break;
