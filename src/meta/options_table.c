@@ -105,7 +105,8 @@ const pml_option_rule pml_option_rules[] = {
     HONOURED("fields.*", STRING, NULL, NULL), /* of merge engines: merge/merge_options.h */
     FIXED_HONOURED("partition.default-name", STRING, "__DEFAULT_PARTITION__"),
     FIXED_HONOURED("partition.legacy-name", BOOL, "true"),
-    FIXED_REFUSED("row-tracking.enabled", BOOL, "false", "false", "row-tracking", "rows have ids that commits must hand out"),
+    {"row-tracking.enabled", PML_OPTION_BOOL, "false", PML_OPTION_REFUSED_WRITE, "false", "row-tracking",
+     "rows have ids that commits must hand out", true},
     IGNORED("row-tracking.*", STRING, NULL, "has no effect without row-tracking.enabled"),
     FIXED_REFUSED("data-evolution.enabled", BOOL, "false", "false", "data-evolution",
             "columns of one row lie in several files"),
