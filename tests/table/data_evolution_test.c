@@ -29,7 +29,6 @@ typedef struct put_file {
     const char *rows;
     const char *rename;    /* NULL: none */
     int64_t says_rows;     /* 0: the truth; -1: none */
-    const char *row_group; /* its bytes; NULL: as usual */
 } put_file;
 
 static void write_schema(world *w, int id, const char *options)
@@ -67,13 +66,6 @@ static void put(world *w, const put_file *p)
     static int number;
     char path[500];
     pml_error err = PML_ERROR_INIT;
-    pml_table_open_options o = PML_TABLE_OPEN_OPTIONS_INIT;
-    const pml_option_pair size = {"parquet.block.size", p->row_group};
-    o.n_options = p->row_group != NULL;
-    o.options = &size;
-    pml_table_release(w->table);
-    w->table = NULL;
-    must_ok(pml_table_open(&w->table, w->t->env, w->path, &o, &err), &err);
     struct ArrowArrayStream stream;
     struct ArrowSchema schema;
     struct ArrowArray batch;
@@ -288,7 +280,7 @@ static void files_of_the_same_rows_stay_in_one_split(void **state)
     world_close(&w);
 }
 
-/* Row groups, and with them batches, of the files end at different rows. */
+/* More rows than a batch has, in batches of many sizes. */
 static void files_are_read_in_step(void **state)
 {
     enum { ROWS = 3000, SIZE = 150000 };
@@ -301,7 +293,7 @@ static void files_are_read_in_step(void **state)
         n[1] += (size_t)snprintf(rows[1] + n[1], SIZE - n[1], "{\"id\":0,\"a\":\"\",\"b\":%d}\n", i * 3);
         n[2] += (size_t)snprintf(want + n[2], SIZE - n[2], "%d,%d,%d,\n", i, i * 7, i * 3);
     }
-    const put_file two[] = {{.first_row_id = 5, .sequence = 1, .rows = rows[0], .row_group = "5000"},
+    const put_file two[] = {{.first_row_id = 5, .sequence = 1, .rows = rows[0]},
                             {.first_row_id = 5, .sequence = 2, .columns = {"b"}, .rows = rows[1]}};
     test_env *t = test_env_open(NULL);
     world_open(&w, t, test_path(t, "t"), two, 2, "");
@@ -319,16 +311,16 @@ static void files_that_do_not_fit_together_are_refused(void **state)
         int code;
         const char *words;
     } cases[] = {
-        {{{0, 1, {0}, two, NULL, 0, NULL}, {0, 2, {"b"}, one, NULL, 0, NULL}}, PML_E_CORRUPT, "some of their rows in common"},
-        {{{0, 1, {0}, two, NULL, 0, NULL}, {1, 2, {"b"}, two, NULL, 0, NULL}}, PML_E_CORRUPT, "some of their rows in common"},
-        {{{0, 1, {0}, two, NULL, 0, NULL}, {-1, 2, {"b"}, two, NULL, 0, NULL}}, PML_E_CORRUPT, "has no first row id"},
-        {{{0, 1, {0}, two, NULL, 0, NULL}, {0, 2, {"b", "zzz"}, two, NULL, 0, NULL}}, PML_E_CORRUPT, "column 'zzz'"},
-        {{{0, 1, {0}, two, NULL, 0, NULL}, {0, 2, {"c"}, two, NULL, 0, NULL}}, PML_E_CORRUPT, "column 'c'"}, /* of a later schema */
-        {{{0, 1, {"a"}, two, NULL, 0, NULL}, {0, 2, {"b"}, two, NULL, 0, NULL}}, PML_E_SCHEMA, "column id is NOT NULL"},
-        {{{0, 1, {0}, two, NULL, 0, NULL}, {0, 2, {"b"}, two, "data-1.blob", 0, NULL}}, PML_E_UNSUPPORTED, "needs type:blob"},
-        {{{0, 1, {0}, two, NULL, 0, NULL}, {0, 2, {"b"}, two, "data-1.vector.parquet", 0, NULL}}, PML_E_UNSUPPORTED, "needs type:vector"},
-        {{{0, 1, {0}, two, NULL, 0, NULL}, {0, 2, {"b"}, one, NULL, 2, NULL}}, PML_E_CORRUPT, ".parquet"}, /* the file itself has fewer */
-        {{{0, 1, {0}, two, NULL, 0, NULL}, {INT64_MAX - 1, 2, {"b"}, two, NULL, 0, NULL}}, PML_E_CORRUPT, "pass 2^63"},
+        {{{0, 1, {0}, two, NULL, 0}, {0, 2, {"b"}, one, NULL, 0}}, PML_E_CORRUPT, "some of their rows in common"},
+        {{{0, 1, {0}, two, NULL, 0}, {1, 2, {"b"}, two, NULL, 0}}, PML_E_CORRUPT, "some of their rows in common"},
+        {{{0, 1, {0}, two, NULL, 0}, {-1, 2, {"b"}, two, NULL, 0}}, PML_E_CORRUPT, "has no first row id"},
+        {{{0, 1, {0}, two, NULL, 0}, {0, 2, {"b", "zzz"}, two, NULL, 0}}, PML_E_CORRUPT, "column 'zzz'"},
+        {{{0, 1, {0}, two, NULL, 0}, {0, 2, {"c"}, two, NULL, 0}}, PML_E_CORRUPT, "column 'c'"}, /* of a later schema */
+        {{{0, 1, {"a"}, two, NULL, 0}, {0, 2, {"b"}, two, NULL, 0}}, PML_E_SCHEMA, "column id is NOT NULL"},
+        {{{0, 1, {0}, two, NULL, 0}, {0, 2, {"b"}, two, "data-1.blob", 0}}, PML_E_UNSUPPORTED, "needs type:blob"},
+        {{{0, 1, {0}, two, NULL, 0}, {0, 2, {"b"}, two, "data-1.vector.parquet", 0}}, PML_E_UNSUPPORTED, "needs type:vector"},
+        {{{0, 1, {0}, two, NULL, 0}, {0, 2, {"b"}, one, NULL, 2}}, PML_E_CORRUPT, ".parquet"}, /* the file itself has fewer */
+        {{{0, 1, {0}, two, NULL, 0}, {INT64_MAX - 1, 2, {"b"}, two, NULL, 0}}, PML_E_CORRUPT, "pass 2^63"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
