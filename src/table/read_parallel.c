@@ -3,7 +3,7 @@
  * A plan read by several threads, in the order of one.
  *
  *   1. The plan is walked as pieces: a file or, of a large one, a part of it; then the memory of its split. A split whose files are
- *      merged is one piece.
+ *      merged is one piece, and so are files with columns of the same rows.
  *   2. Each thread takes the next piece, reads it whole and puts its batches into the piece's queue.
  *   3. The caller takes the batches of the first piece until it ends, then those of the second one, and so on.
  *
@@ -99,12 +99,12 @@ static bool piece_next_locked(parallel_reader *r, pml_split_piece *out)
         p->first = split_end(s);
         return true;
     }
+    p->end = pml_split__rows_end(s, p->first);
     if (p->part == 0)
-        p->parts = parts_of(r, s, p->first);
-    p->end = p->first + 1;
+        p->parts = p->end > p->first + 1 ? 1 : parts_of(r, s, p->first);
     *out = *p;
     if (++p->part == p->parts) {
-        p->first++;
+        p->first = p->end;
         p->part = 0;
     }
     return true;
