@@ -249,6 +249,22 @@ static int list_all(pml_table *t, pml_error *err)
     return fuzz_drain(&stream, PML_CHECK_FULL, BATCHES_MAX, &rows, err);
 }
 
+static void list_system_tables(pml_table *t)
+{
+    static const char *const names[] = {"snapshots", "schemas",  "files",      "manifests",     "partitions", "buckets",
+                                        "tags",      "branches", "consumers",  "statistics",    "audit_log",  "ro",
+                                        "options",   "aggregation_fields", "table_indexes"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        pml_error err = PML_ERROR_INIT;
+        struct ArrowArrayStream stream;
+        int64_t rows;
+        int rc = pml_system_table_open(&stream, t, names[i], NULL, &err);
+        if (rc == PML_OK)
+            rc = fuzz_drain(&stream, PML_CHECK_FULL, BATCHES_MAX, &rows, &err);
+        judge(rc, &err, names[i]);
+    }
+}
+
 static int load_offsets(pml_table *t, pml_error *err)
 {
     pml_rt_offsets *offsets;
@@ -267,6 +283,7 @@ static void use_table(void)
     if (rc != PML_OK)
         return;
     judge(list_all(t, &err), &err, "list");
+    list_system_tables(t);
     judge(scan_all(t, NULL, (choice){0}, &err), &err, "scan");
     judge(scan_all(t, NULL, (choice){.snapshot = 1}, &err), &err, "scan of snapshot 1");
     judge(scan_all(t, NULL, (choice){.time_ms = INT64_MAX}, &err), &err, "scan of a time");
