@@ -99,8 +99,8 @@ void pml_meta_rows__end_nested(pml_meta_rows *r, int rc)
 }
 
 /* The wanted columns one after the other, as fields with their place in the table as id. */
-static int take_columns(struct ArrowArray *arrays, pml_field *fields, pml_meta_rows *r, const int32_t *columns, size_t n,
-                        pml_error *err)
+static int take_columns(struct ArrowArray *arrays, pml_field *fields, pml_meta_rows *r, const int32_t *columns,
+                        size_t n, pml_error *err)
 {
     for (size_t i = 0; i < n; i++) {
         size_t from = columns == NULL ? i : (size_t)columns[i];
@@ -111,7 +111,8 @@ static int take_columns(struct ArrowArray *arrays, pml_field *fields, pml_meta_r
     return PML_OK;
 }
 
-int pml_meta_rows__stream(struct ArrowArrayStream *out, pml_meta_rows *r, const int32_t *columns, size_t n, pml_error *err)
+int pml_meta_rows__stream(struct ArrowArrayStream *out, pml_meta_rows *r, const int32_t *columns, size_t n,
+                          pml_error *err)
 {
     struct ArrowSchema schema = {0};
     struct ArrowArray batch = {0};

@@ -6,17 +6,17 @@
 #include "columnar/batch.h"
 #include "meta/data_file.h"
 
-#define PML_META_COLUMN(n, k, may_be_null)                                             \
-    {                                                                                  \
+#define PML_META_COLUMN(n, k, may_be_null)                                                  \
+    {                                                                                       \
         .name = (n), .type = {.kind = (k), .nullable = (may_be_null), .length = INT32_MAX } \
     }
-#define PML_META_TEXT(n) PML_META_COLUMN(n, PML_TYPE_VARCHAR, false)
+#define PML_META_TEXT(n)         PML_META_COLUMN(n, PML_TYPE_VARCHAR, false)
 #define PML_META_TEXT_OR_NULL(n) PML_META_COLUMN(n, PML_TYPE_VARCHAR, true)
-#define PML_META_LONG(n) PML_META_COLUMN(n, PML_TYPE_BIGINT, false)
+#define PML_META_LONG(n)         PML_META_COLUMN(n, PML_TYPE_BIGINT, false)
 #define PML_META_LONG_OR_NULL(n) PML_META_COLUMN(n, PML_TYPE_BIGINT, true)
-#define PML_META_INT(n) PML_META_COLUMN(n, PML_TYPE_INT, false)
-#define PML_META_TIME(n, may_be_null)                                                                \
-    {                                                                                                \
+#define PML_META_INT(n)          PML_META_COLUMN(n, PML_TYPE_INT, false)
+#define PML_META_TIME(n, may_be_null)                                                                 \
+    {                                                                                                 \
         .name = (n), .type = {.kind = PML_TYPE_TIMESTAMP, .nullable = (may_be_null), .precision = 3 } \
     }
 
@@ -49,6 +49,7 @@ pml_builder *pml_meta_rows__begin_nested(pml_meta_rows *r);
 void pml_meta_rows__end_nested(pml_meta_rows *r, int rc);
 
 /* Moves the rows into a stream of one batch of n of the columns (NULL: all). */
-int pml_meta_rows__stream(struct ArrowArrayStream *out, pml_meta_rows *r, const int32_t *columns, size_t n, pml_error *err);
+int pml_meta_rows__stream(struct ArrowArrayStream *out, pml_meta_rows *r, const int32_t *columns, size_t n,
+                          pml_error *err);
 
 #endif

@@ -8,12 +8,14 @@
 #include "table/evolution.h"
 #include "table/system.h"
 
-#define COMMON_FIELDS                                                                                                  \
-    PML_META_TEXT_OR_NULL("partition"), PML_META_INT("bucket"), PML_META_TEXT("file_path"), PML_META_TEXT("file_format"), \
-        PML_META_LONG("schema_id"), PML_META_INT("level"), PML_META_LONG("record_count"),                               \
-        PML_META_LONG("file_size_in_bytes"), PML_META_TEXT_OR_NULL("min_key"), PML_META_TEXT_OR_NULL("max_key")
+#define COMMON_FIELDS                                                                                         \
+    PML_META_TEXT_OR_NULL("partition"), PML_META_INT("bucket"), PML_META_TEXT("file_path"),                   \
+        PML_META_TEXT("file_format"), PML_META_LONG("schema_id"), PML_META_INT("level"),                      \
+        PML_META_LONG("record_count"), PML_META_LONG("file_size_in_bytes"), PML_META_TEXT_OR_NULL("min_key"), \
+        PML_META_TEXT_OR_NULL("max_key")
 
-static const pml_field text_element = {.name = "element", .type = {.kind = PML_TYPE_VARCHAR, .nullable = true, .length = INT32_MAX}};
+static const pml_field text_element = {.name = "element",
+                                       .type = {.kind = PML_TYPE_VARCHAR, .nullable = true, .length = INT32_MAX}};
 static const pml_field files_fields[] = {
     COMMON_FIELDS,
     PML_META_TEXT("null_value_counts"),
@@ -25,7 +27,8 @@ static const pml_field files_fields[] = {
     PML_META_LONG_OR_NULL("deleteRowCount"),
     PML_META_TEXT_OR_NULL("file_source"),
     PML_META_LONG_OR_NULL("first_row_id"),
-    {.name = "write_cols", .type = {.kind = PML_TYPE_ARRAY, .nullable = true, .n_children = 1, .children = (pml_field *)&text_element}}};
+    {.name = "write_cols",
+     .type = {.kind = PML_TYPE_ARRAY, .nullable = true, .n_children = 1, .children = (pml_field *)&text_element}}};
 static const pml_field file_key_ranges_fields[] = {COMMON_FIELDS, PML_META_LONG_OR_NULL("first_row_id")};
 
 /* ---- what both have ---- */
@@ -41,7 +44,8 @@ static int put_key(pml_meta_rows *r, const pml_table_schema *written, pml_bytes 
     return PML_OK;
 }
 
-static int put_common(pml_meta_rows *r, pml_table *t, const pml_table_schema *written, const pml_manifest_entry *e, pml_error *err)
+static int put_common(pml_meta_rows *r, pml_table *t, const pml_table_schema *written, const pml_manifest_entry *e,
+                      pml_error *err)
 {
     const pml_data_file *f = &e->file;
     char *path, format[16];
@@ -82,7 +86,8 @@ static int cast_bounds(column *c, pml_arena *arena, const pml_type *from, pml_er
         return PML_OK;
     for (size_t i = 0; i < 2; i++) {
         pml_value v = {.kind = PML_VALUE_NULL};
-        if (rc == PML_OK && bounds[i]->kind != PML_VALUE_NULL && pml_cast__value(&v, cast, arena, bounds[i], NULL) != PML_OK)
+        if (rc == PML_OK && bounds[i]->kind != PML_VALUE_NULL &&
+            pml_cast__value(&v, cast, arena, bounds[i], NULL) != PML_OK)
             v = (pml_value){.kind = PML_VALUE_NULL};
         *bounds[i] = v;
     }
@@ -100,8 +105,8 @@ static size_t written_fields(pml_field *out, const pml_table_schema *written, co
     return n;
 }
 
-static int make_columns(column **out, pml_arena *arena, const pml_table_schema *s, const pml_table_schema *written, const pml_data_file *f,
-                        pml_error *err)
+static int make_columns(column **out, pml_arena *arena, const pml_table_schema *s, const pml_table_schema *written,
+                        const pml_data_file *f, pml_error *err)
 {
     pml_field *fields = pml_arena__array(arena, written->n_fields, sizeof *fields);
     pml_column_stats *stats = pml_arena__array(arena, written->n_fields, sizeof *stats);
@@ -141,14 +146,16 @@ static int put_part(pml_meta_rows *r, const column *columns, size_t n, stats_par
         else if (part == PART_NULLS || pml_type__is_nested(&c->field->type))
             (void)pml_buf__append_str(text, "null");
         else
-            PML_RETURN_IF(pml_system__value_text(text, &c->field->type, part == PART_MIN ? &c->stats.min : &c->stats.max, err));
+            PML_RETURN_IF(
+                pml_system__value_text(text, &c->field->type, part == PART_MIN ? &c->stats.min : &c->stats.max, err));
     }
     (void)pml_buf__append_byte(text, '}');
     pml_meta_rows__end_text(r);
     return PML_OK;
 }
 
-static int put_statistics(pml_meta_rows *r, pml_table *t, const pml_table_schema *written, const pml_data_file *f, pml_error *err)
+static int put_statistics(pml_meta_rows *r, pml_table *t, const pml_table_schema *written, const pml_data_file *f,
+                          pml_error *err)
 {
     pml_arena arena;
     column *columns;
@@ -205,7 +212,8 @@ static int fill_rows(pml_meta_rows *r, pml_table *t, bool with_statistics, pml_e
     pml_arena__init(&arena, t->env);
     int rc = pml_system__live_files(&live, &arena, t, err);
     for (size_t i = 0; rc == PML_OK && i < live.n; i++)
-        rc = file_row(r, t, &live.v[i], with_statistics, err);
+        if (t->options.bucket != -2 || live.v[i].bucket >= 0) /* Java shows no files that wait for their bucket */
+            rc = file_row(r, t, &live.v[i], with_statistics, err);
     pml_arena__clear(&arena);
     return rc;
 }

@@ -79,10 +79,11 @@ const pml_system_table pml_system__manifests = PML_SYSTEM_TABLE(manifests, fill_
 
 /* ---- table_indexes ---- */
 
-static const pml_field range_fields[] = {
-    PML_META_TEXT("f0"), PML_META_INT("f1"), PML_META_INT("f2"), PML_META_LONG_OR_NULL("_CARDINALITY")};
-static const pml_field range_element = {.name = "element",
-                                        .type = {.kind = PML_TYPE_ROW, .nullable = true, .n_children = 4, .children = (pml_field *)range_fields}};
+static const pml_field range_fields[] = {PML_META_TEXT("f0"), PML_META_INT("f1"), PML_META_INT("f2"),
+                                         PML_META_LONG_OR_NULL("_CARDINALITY")};
+static const pml_field range_element = {
+    .name = "element",
+    .type = {.kind = PML_TYPE_ROW, .nullable = true, .n_children = 4, .children = (pml_field *)range_fields}};
 static const pml_field table_indexes_fields[] = {
     PML_META_TEXT_OR_NULL("partition"),
     PML_META_INT("bucket"),
@@ -90,15 +91,17 @@ static const pml_field table_indexes_fields[] = {
     PML_META_TEXT("file_name"),
     PML_META_LONG("file_size"),
     PML_META_LONG("row_count"),
-    {.name = "dv_ranges", .type = {.kind = PML_TYPE_ARRAY, .nullable = true, .n_children = 1, .children = (pml_field *)&range_element}}};
+    {.name = "dv_ranges",
+     .type = {.kind = PML_TYPE_ARRAY, .nullable = true, .n_children = 1, .children = (pml_field *)&range_element}}};
 
 static int put_range(pml_builder *row, const pml_index_range *range)
 {
     const pml_bytes name = {(const uint8_t *)range->data_file, strlen(range->data_file)};
-    const pml_value values[] = {{.kind = PML_VALUE_BYTES, .bytes = name},
-                                {.kind = PML_VALUE_INT, .i = range->at.offset},
-                                {.kind = PML_VALUE_INT, .i = range->at.length},
-                                {.kind = range->at.cardinality < 0 ? PML_VALUE_NULL : PML_VALUE_INT, .i = range->at.cardinality}};
+    const pml_value values[] = {
+        {.kind = PML_VALUE_BYTES, .bytes = name},
+        {.kind = PML_VALUE_INT, .i = range->at.offset},
+        {.kind = PML_VALUE_INT, .i = range->at.length},
+        {.kind = range->at.cardinality < 0 ? PML_VALUE_NULL : PML_VALUE_INT, .i = range->at.cardinality}};
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
         PML_RETURN_IF(pml_builder__append_value(pml_builder__child(row, i), &values[i]));
     return pml_builder__close_item(row);
@@ -146,7 +149,7 @@ out:
 
 const pml_system_table pml_system__table_indexes = PML_SYSTEM_TABLE(table_indexes, fill_table_indexes);
 
-/* ---- partitions, buckets: sums over the live files ---- */
+/* ---- partitions, buckets: sums over the entries of the manifests; the newest file may be one that is deleted, as in Java ---- */
 
 typedef struct sum {
     pml_bytes partition;
@@ -168,11 +171,28 @@ static int add_file(pml_map *sums, pml_arena *arena, pml_buf *key, const pml_man
         s->partition = e->partition;
         s->bucket = e->bucket;
     }
-    s->files++;
-    if (__builtin_add_overflow(s->records, f->row_count, &s->records) || __builtin_add_overflow(s->bytes, f->size_bytes, &s->bytes))
+    bool added = e->kind == PML_ENTRY_ADD;
+    s->files += added ? 1 : -1;
+    if (__builtin_add_overflow(s->records, added ? f->row_count : -f->row_count, &s->records) ||
+        __builtin_add_overflow(s->bytes, added ? f->size_bytes : -f->size_bytes, &s->bytes))
         return PML_E_LIMIT;
     if (f->creation_time_ms.present && (!s->newest.present || s->newest.v < f->creation_time_ms.v))
         s->newest = f->creation_time_ms;
+    return PML_OK;
+}
+
+static int load_entries(pml_manifest_entries *out, pml_arena *arena, pml_table *t, pml_error *err)
+{
+    pml_manifest_list list = {0};
+    pml_snapshot s;
+    bool found;
+    PML_RETURN_IF(pml_system__find_snapshot(&s, &found, arena, t, err));
+    if (!found)
+        return PML_OK;
+    PML_RETURN_IF(pml_table__load_manifest_list(&list, arena, t, s.base_manifest_list, err));
+    PML_RETURN_IF(pml_table__load_manifest_list(&list, arena, t, s.delta_manifest_list, err));
+    for (size_t i = 0; i < list.n; i++)
+        PML_RETURN_IF(pml_table__load_manifest(out, arena, t, list.v[i].name, NULL, NULL, err));
     return PML_OK;
 }
 
@@ -180,7 +200,7 @@ typedef int (*put_sum_fn)(pml_meta_rows *r, pml_table *t, const sum *s, pml_erro
 
 static int fill_sums(pml_meta_rows *r, pml_table *t, bool by_bucket, put_sum_fn put, pml_error *err)
 {
-    pml_manifest_entries live = {0};
+    pml_manifest_entries entries = {0};
     const pml_map_entry *e;
     pml_arena arena;
     pml_map sums;
@@ -189,9 +209,11 @@ static int fill_sums(pml_meta_rows *r, pml_table *t, bool by_bucket, put_sum_fn 
     pml_arena__init(&arena, t->env);
     pml_map__init(&sums, t->env);
     pml_buf__init(&key, t->env, SIZE_MAX / 2);
-    PML_TRY(pml_system__live_files(&live, &arena, t, err));
-    for (size_t i = 0; i < live.n; i++) {
-        rc = add_file(&sums, &arena, &key, &live.v[i], by_bucket);
+    PML_TRY(load_entries(&entries, &arena, t, err));
+    for (size_t i = 0; i < entries.n; i++) {
+        if (!by_bucket && t->options.bucket == -2 && entries.v[i].bucket < 0)
+            continue; /* files that wait for their bucket are in no partition yet */
+        rc = add_file(&sums, &arena, &key, &entries.v[i], by_bucket);
         if (rc == PML_E_NOMEM)
             (void)pml_error__no_memory(err);
         else if (rc != PML_OK)
@@ -200,7 +222,8 @@ static int fill_sums(pml_meta_rows *r, pml_table *t, bool by_bucket, put_sum_fn 
             goto out;
     }
     for (size_t i = 0; (e = pml_map__next(&sums, &i)) != NULL;)
-        PML_TRY(put(r, t, e->value, err));
+        if (((const sum *)e->value)->files > 0)
+            PML_TRY(put(r, t, e->value, err));
 out:
     pml_buf__clear(&key);
     pml_map__clear(&sums, NULL);
@@ -208,15 +231,10 @@ out:
     return rc;
 }
 
-static const pml_field partitions_fields[] = {PML_META_TEXT_OR_NULL("partition"),
-                                              PML_META_LONG("record_count"),
-                                              PML_META_LONG("file_size_in_bytes"),
-                                              PML_META_LONG("file_count"),
-                                              PML_META_TIME("last_update_time", true),
-                                              PML_META_TIME("created_at", true),
-                                              PML_META_TEXT_OR_NULL("created_by"),
-                                              PML_META_TEXT_OR_NULL("updated_by"),
-                                              PML_META_TEXT_OR_NULL("options")};
+static const pml_field partitions_fields[] = {
+    PML_META_TEXT_OR_NULL("partition"),  PML_META_LONG("record_count"),           PML_META_LONG("file_size_in_bytes"),
+    PML_META_LONG("file_count"),         PML_META_TIME("last_update_time", true), PML_META_TIME("created_at", true),
+    PML_META_TEXT_OR_NULL("created_by"), PML_META_TEXT_OR_NULL("updated_by"),     PML_META_TEXT_OR_NULL("options")};
 
 /* "k=v/k2=v2", not escaped; nulls and blank texts have the default name. */
 static int partition_name(pml_buf *out, pml_table *t, pml_bytes partition, pml_error *err)
@@ -258,9 +276,9 @@ static int fill_partitions(pml_meta_rows *r, pml_table *t, pml_error *err)
 
 const pml_system_table pml_system__partitions = PML_SYSTEM_TABLE(partitions, fill_partitions);
 
-static const pml_field buckets_fields[] = {PML_META_TEXT_OR_NULL("partition"),  PML_META_INT("bucket"),
-                                           PML_META_LONG("record_count"),       PML_META_LONG("file_size_in_bytes"),
-                                           PML_META_LONG("file_count"),         PML_META_TIME("last_update_time", true)};
+static const pml_field buckets_fields[] = {PML_META_TEXT_OR_NULL("partition"), PML_META_INT("bucket"),
+                                           PML_META_LONG("record_count"),      PML_META_LONG("file_size_in_bytes"),
+                                           PML_META_LONG("file_count"),        PML_META_TIME("last_update_time", true)};
 
 static int put_bucket_sum(pml_meta_rows *r, pml_table *t, const sum *s, pml_error *err)
 {

@@ -65,12 +65,9 @@ const pml_system_table pml_system__snapshots = PML_SYSTEM_TABLE(snapshots, fill_
 
 /* ---- schemas, options, aggregation_fields ---- */
 
-static const pml_field schemas_fields[] = {PML_META_LONG("schema_id"),
-                                           PML_META_TEXT("fields"),
-                                           PML_META_TEXT("partition_keys"),
-                                           PML_META_TEXT("primary_keys"),
-                                           PML_META_TEXT("options"),
-                                           PML_META_TEXT_OR_NULL("comment"),
+static const pml_field schemas_fields[] = {PML_META_LONG("schema_id"),         PML_META_TEXT("fields"),
+                                           PML_META_TEXT("partition_keys"),    PML_META_TEXT("primary_keys"),
+                                           PML_META_TEXT("options"),           PML_META_TEXT_OR_NULL("comment"),
                                            PML_META_TIME("update_time", false)};
 
 typedef enum schema_part { PART_FIELDS, PART_PARTITION_KEYS, PART_PRIMARY_KEYS, PART_OPTIONS } schema_part;
@@ -83,7 +80,8 @@ static void put_names(pml_json_writer *w, const char **names, size_t n)
     pml_json_writer__end_array(w);
 }
 
-static int put_json(pml_meta_rows *r, const pml_table_schema *s, schema_part part, pml_error *err)
+static int put_json(pml_meta_rows *r, const pml_table_schema *s, const pml_option *options, schema_part part,
+                    pml_error *err)
 {
     pml_json_writer w;
     pml_buf pretty;
@@ -94,7 +92,7 @@ static int put_json(pml_meta_rows *r, const pml_table_schema *s, schema_part par
     } else if (part == PART_OPTIONS) {
         pml_json_writer__begin_object(&w);
         for (size_t i = 0; i < s->n_options; i++)
-            pml_json_writer__put_string(&w, s->options[i].key, s->options[i].value);
+            pml_json_writer__put_string(&w, options[i].key, options[i].value);
         pml_json_writer__end_object(&w);
     } else if (part == PART_PARTITION_KEYS) {
         put_names(&w, s->partition_keys, s->n_partition_keys);
@@ -112,6 +110,24 @@ static int put_json(pml_meta_rows *r, const pml_table_schema *s, schema_part par
     return rc;
 }
 
+static int schema_row(pml_meta_rows *r, const pml_table_schema *s, pml_error *err)
+{
+    const pml_option *options;
+    pml_arena arena;
+    pml_arena__init(&arena, r->env);
+    int rc = pml_system__options_in_order(&options, &arena, s, err);
+    if (rc == PML_OK)
+        pml_meta_rows__put_int(r, s->id);
+    for (schema_part part = PART_FIELDS; rc == PML_OK && part <= PART_OPTIONS; part++)
+        rc = put_json(r, s, options, part, err);
+    pml_arena__clear(&arena);
+    if (rc != PML_OK)
+        return rc;
+    pml_meta_rows__put_text(r, s->comment);
+    pml_meta_rows__put_time(r, true, pml_zone__local_of_instant(s->time_ms));
+    return PML_OK;
+}
+
 static int fill_schemas(pml_meta_rows *r, pml_table *t, pml_error *err)
 {
     int64_t *ids = NULL;
@@ -124,11 +140,7 @@ static int fill_schemas(pml_meta_rows *r, pml_table *t, pml_error *err)
     for (size_t i = 0; i < n; i++) {
         const pml_table_schema *s;
         PML_TRY(pml_table__schema_at(&s, t, ids[i], err));
-        pml_meta_rows__put_int(r, s->id);
-        for (schema_part part = PART_FIELDS; part <= PART_OPTIONS; part++)
-            PML_TRY(put_json(r, s, part, err));
-        pml_meta_rows__put_text(r, s->comment);
-        pml_meta_rows__put_time(r, true, pml_zone__local_of_instant(s->time_ms));
+        PML_TRY(schema_row(r, s, err));
     }
 out:
     pml_env__free(t->env, ids);
@@ -152,28 +164,28 @@ static int fill_options(pml_meta_rows *r, pml_table *t, pml_error *err)
 
 const pml_system_table pml_system__options = PML_SYSTEM_TABLE(options, fill_options);
 
-static const pml_field aggregation_fields_fields[] = {PML_META_TEXT("field_name"), PML_META_TEXT("field_type"),
-                                                      PML_META_TEXT_OR_NULL("function"), PML_META_TEXT_OR_NULL("function_options"),
-                                                      PML_META_TEXT_OR_NULL("comment")};
+static const pml_field aggregation_fields_fields[] = {
+    PML_META_TEXT("field_name"), PML_META_TEXT("field_type"), PML_META_TEXT_OR_NULL("function"),
+    PML_META_TEXT_OR_NULL("function_options"), PML_META_TEXT_OR_NULL("comment")};
 
 /* Whether the key is fields.<name>.<more>, where <name> has no dot: Java splits at dots. */
 static bool is_option_of(const char *key, const char *name)
 {
     size_t n = strlen(name);
-    return strncmp(key, "fields.", 7) == 0 && strchr(name, '.') == NULL && strncmp(key + 7, name, n) == 0 && key[7 + n] == '.' &&
-           key[8 + n] != '\0';
+    return strncmp(key, "fields.", 7) == 0 && strchr(name, '.') == NULL && strncmp(key + 7, name, n) == 0 &&
+           key[7 + n] == '.' && key[8 + n] != '\0';
 }
 
-static void put_options_of(pml_meta_rows *r, const pml_table_schema *s, const char *name, bool keys)
+static void put_options_of(pml_meta_rows *r, const pml_option *options, size_t n, const char *name, bool keys)
 {
     const char *sep = "";
     pml_buf *text = pml_meta_rows__begin_text(r);
     (void)pml_buf__append_byte(text, '[');
-    for (size_t i = 0; i < s->n_options; i++) {
-        if (!is_option_of(s->options[i].key, name))
+    for (size_t i = 0; i < n; i++) {
+        if (!is_option_of(options[i].key, name))
             continue;
         (void)pml_buf__append_str(text, sep);
-        (void)pml_buf__append_str(text, keys ? s->options[i].key : s->options[i].value);
+        (void)pml_buf__append_str(text, keys ? options[i].key : options[i].value);
         sep = ", ";
     }
     (void)pml_buf__append_byte(text, ']');
@@ -182,17 +194,22 @@ static void put_options_of(pml_meta_rows *r, const pml_table_schema *s, const ch
 
 static int fill_aggregation_fields(pml_meta_rows *r, pml_table *t, pml_error *err)
 {
-    (void)err;
-    for (size_t i = 0; i < t->schema->n_fields; i++) {
-        const pml_field *f = &t->schema->fields[i];
+    const pml_table_schema *s = t->schema;
+    const pml_option *options;
+    pml_arena arena;
+    pml_arena__init(&arena, t->env);
+    int rc = pml_system__options_in_order(&options, &arena, s, err);
+    for (size_t i = 0; rc == PML_OK && i < s->n_fields; i++) {
+        const pml_field *f = &s->fields[i];
         pml_meta_rows__put_text(r, f->name);
         (void)pml_type__print(pml_meta_rows__begin_text(r), &f->type);
         pml_meta_rows__end_text(r);
-        put_options_of(r, t->schema, f->name, false);
-        put_options_of(r, t->schema, f->name, true);
+        put_options_of(r, options, s->n_options, f->name, false);
+        put_options_of(r, options, s->n_options, f->name, true);
         pml_meta_rows__put_text(r, f->description);
     }
-    return PML_OK;
+    pml_arena__clear(&arena);
+    return rc;
 }
 
 const pml_system_table pml_system__aggregation_fields = PML_SYSTEM_TABLE(aggregation_fields, fill_aggregation_fields);

@@ -70,10 +70,12 @@ static int list_names(name_list *l, pml_env *env, const char *root, const char *
     return rc;
 }
 
-typedef int (*put_file_fn)(pml_meta_rows *r, pml_arena *arena, const char *name, pml_bytes text, const pml_json_source *src);
+typedef int (*put_file_fn)(pml_meta_rows *r, pml_arena *arena, const char *name, pml_bytes text,
+                           const pml_json_source *src);
 
 /* One row for each file <root>/<dir>/<prefix><name>. */
-static int fill_from_files(pml_meta_rows *r, pml_table *t, const char *dir, const char *prefix, put_file_fn put, pml_error *err)
+static int fill_from_files(pml_meta_rows *r, pml_table *t, const char *dir, const char *prefix, put_file_fn put,
+                           pml_error *err)
 {
     pml_arena arena;
     int rc;
@@ -85,7 +87,8 @@ static int fill_from_files(pml_meta_rows *r, pml_table *t, const char *dir, cons
         size_t len = 0;
         char *path = pml_env__format(t->env, "%s/%s/%s%s", t->branch_root, dir, prefix, l.v[i]);
         const pml_json_source src = {path, PML_PLACE_FILE, PML_E_CORRUPT, err};
-        rc = path == NULL ? pml_error__no_memory(err) : pml_file__read_all(&data, &len, t->env, path, SMALL_FILE_MAX, err);
+        rc = path == NULL ? pml_error__no_memory(err)
+                          : pml_file__read_all(&data, &len, t->env, path, SMALL_FILE_MAX, err);
         if (rc == PML_OK)
             rc = put(r, &arena, l.v[i], (pml_bytes){data, len}, &src);
         pml_env__free(t->env, data);
@@ -101,7 +104,8 @@ out:
 
 static const pml_field consumers_fields[] = {PML_META_TEXT("consumer_id"), PML_META_LONG("next_snapshot_id")};
 
-static int put_consumer(pml_meta_rows *r, pml_arena *arena, const char *name, pml_bytes text, const pml_json_source *src)
+static int put_consumer(pml_meta_rows *r, pml_arena *arena, const char *name, pml_bytes text,
+                        const pml_json_source *src)
 {
     json_t *json;
     int64_t next = 0;
@@ -177,8 +181,8 @@ static bool get_local_time(int64_t *ms, const json_t *v)
         if (part[i] < 0 || part[i] > last[i] || ((i == 1 || i == 2) && part[i] == 0))
             return false;
     }
-    *ms = ((pml_number__days_from_civil(part[0], (int)part[1], (int)part[2]) * 24 + part[3]) * 60 + part[4]) * 60000 + part[5] * 1000 +
-          part[6] / 1000000;
+    *ms = ((pml_number__days_from_civil(part[0], (int)part[1], (int)part[2]) * 24 + part[3]) * 60 + part[4]) * 60000 +
+          part[5] * 1000 + part[6] / 1000000;
     return true;
 }
 
@@ -210,9 +214,11 @@ static void append_duration(pml_buf *out, double seconds)
 static int put_tag_times(pml_meta_rows *r, const json_t *json, const pml_json_source *src)
 {
     enum { SECONDS_MAX = 1000000000 }; /* times a thousand: 30000 years */
-    const json_t *created = json_object_get(json, "tagCreateTime"), *retained = json_object_get(json, "tagTimeRetained");
+    const json_t *created = json_object_get(json, "tagCreateTime"),
+                 *retained = json_object_get(json, "tagTimeRetained");
     int64_t ms = 0;
-    bool has_created = created != NULL && !json_is_null(created), has_retained = retained != NULL && !json_is_null(retained);
+    bool has_created = created != NULL && !json_is_null(created),
+         has_retained = retained != NULL && !json_is_null(retained);
     if (has_created && !get_local_time(&ms, created))
         return pml_json__fail(src, PML_E_CORRUPT, "member 'tagCreateTime' is no time");
     double seconds = has_retained && json_is_number(retained) ? json_number_value(retained) : -1;
@@ -253,9 +259,9 @@ const pml_system_table pml_system__tags = PML_SYSTEM_TABLE(tags, fill_tags);
 
 /* ---- statistics ---- */
 
-static const pml_field statistics_fields[] = {PML_META_LONG("snapshot_id"), PML_META_LONG("schema_id"),
-                                              PML_META_LONG_OR_NULL("mergedRecordCount"), PML_META_LONG_OR_NULL("mergedRecordSize"),
-                                              PML_META_TEXT_OR_NULL("colstat")};
+static const pml_field statistics_fields[] = {
+    PML_META_LONG("snapshot_id"), PML_META_LONG("schema_id"), PML_META_LONG_OR_NULL("mergedRecordCount"),
+    PML_META_LONG_OR_NULL("mergedRecordSize"), PML_META_TEXT_OR_NULL("colstat")};
 
 /* The statistics of one column: whole numbers and texts. */
 static void put_column_statistics(pml_json_writer *w, json_t *column)
@@ -263,7 +269,8 @@ static void put_column_statistics(pml_json_writer *w, json_t *column)
     const char *key;
     json_t *v;
     pml_json_writer__begin_object(w);
-    json_object_foreach (column, key, v) {
+    json_object_foreach(column, key, v)
+    {
         if (json_is_integer(v))
             pml_json_writer__put_int64(w, key, json_integer_value(v));
         else if (json_is_string(v))
@@ -289,7 +296,8 @@ static int put_statistics(pml_meta_rows *r, json_t *json, const pml_json_source 
         return pml_json__fail(src, PML_E_CORRUPT, "member 'colStats' is no object");
     pml_json_writer__init(&w, pml_meta_rows__begin_text(r));
     pml_json_writer__begin_object(&w);
-    json_object_foreach (columns, key, v) {
+    json_object_foreach(columns, key, v)
+    {
         if (!json_is_object(v))
             return pml_json__fail(src, PML_E_CORRUPT, "member '%.120s' of 'colStats' is no object", key);
         pml_json_writer__key(&w, key);

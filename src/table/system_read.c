@@ -13,8 +13,8 @@ static int get_number(int64_t *out, const pml_table *t, const char *key, pml_err
     const char *text = pml_table_option(t, key);
     if (text == NULL || (pml_number__int64(out, text, strlen(text)) && *out > 0 && *out <= LEVELS_MAX))
         return PML_OK;
-    return pml_error__at(err, PML_E_INVAL, PML_PLACE_OPTION, t->path, "option %s of %s is '%.200s', not a number of 1 to %d", key, t->path,
-                         text, LEVELS_MAX);
+    return pml_error__at(err, PML_E_INVAL, PML_PLACE_OPTION, t->path,
+                         "option %s of %s is '%.200s', not a number of 1 to %d", key, t->path, text, LEVELS_MAX);
 }
 
 /* Java: CoreOptions.numLevels; the highest level is the last one. */
@@ -171,7 +171,8 @@ static int refuse_sequence_numbers(const pml_table *t, pml_error *err)
     if (text == NULL || (pml_number__bool(&wanted, text, strlen(text)) && !wanted))
         return PML_OK;
     return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_OPTION, t->path,
-                         "needs system-table:audit_log: option table-read.sequence-number.enabled of %s is '%.200s', and this version does "
+                         "needs system-table:audit_log: option table-read.sequence-number.enabled of %s is '%.200s', "
+                         "and this version does "
                          "not show _SEQUENCE_NUMBER",
                          t->path, text);
 }

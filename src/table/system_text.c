@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values in the texts of system tables. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "columnar/java_text.h"
 #include "meta/partition.h"
 #include "table/system.h"
 
-int pml_system__row_text(pml_buf *out, const pml_field *fields, const int32_t *columns, const pml_value *values, size_t n, pml_error *err)
+int pml_system__row_text(pml_buf *out, const pml_field *fields, const int32_t *columns, const pml_value *values,
+                         size_t n, pml_error *err)
 {
     (void)pml_buf__append_byte(out, '{');
     for (size_t i = 0; i < n; i++) {
@@ -73,6 +75,56 @@ int pml_system__key_text(pml_buf *out, bool *is_null, const pml_table_schema *s,
 out:
     pml_arena__clear(&arena);
     return rc;
+}
+
+typedef struct slot {
+    uint32_t number;
+    size_t option;
+} slot;
+
+static int compare_slots(const void *a, const void *b)
+{
+    const slot *x = a, *y = b;
+    if (x->number != y->number)
+        return x->number < y->number ? -1 : 1;
+    return x->option < y->option ? -1 : x->option > y->option;
+}
+
+/* Java's String.hashCode of a UTF-8 text, spread as HashMap does it. */
+static uint32_t java_hash(const char *text)
+{
+    uint32_t h = 0;
+    for (const uint8_t *p = (const uint8_t *)text; *p != 0;) {
+        int more = *p < 0x80 ? 0 : *p < 0xe0 ? 1 : *p < 0xf0 ? 2 : 3;
+        uint32_t c = more == 0 ? *p : *p & (0x3fu >> more);
+        for (p++; more > 0 && *p != 0; more--)
+            c = c << 6 | (*p++ & 0x3f);
+        if (c >= 0x10000) { /* two units of UTF-16 */
+            h = h * 31 + (0xd800 + ((c - 0x10000) >> 10));
+            c = 0xdc00 + ((c - 0x10000) & 0x3ff);
+        }
+        h = h * 31 + c;
+    }
+    return h ^ h >> 16;
+}
+
+int pml_system__options_in_order(const pml_option **out, pml_arena *arena, const pml_table_schema *s, pml_error *err)
+{
+    uint32_t slots = 16;
+    pml_option *sorted = pml_arena__array(arena, s->n_options, sizeof *sorted);
+    slot *at = pml_arena__array(arena, s->n_options, sizeof *at);
+    *out = sorted;
+    if (sorted == NULL || at == NULL)
+        return pml_error__no_memory(err);
+    while (s->n_options > slots / 4 * 3)
+        slots *= 2;
+    for (size_t i = 0; i < s->n_options; i++)
+        at[i] = (slot){java_hash(s->options[i].key) & (slots - 1), i};
+    if (s->n_options > 1)
+        qsort(at, s->n_options, sizeof *at, compare_slots);
+    for (size_t i = 0; i < s->n_options; i++)
+        sorted[i] = s->options[at[i].option];
+    return PML_OK;
 }
 
 void pml_system__flat_json(pml_buf *out, const pml_buf *pretty)

@@ -14,18 +14,25 @@
 static const struct {
     const char *name, *columns;
 } known[] = {
-    {"snapshots", "snapshot_id,schema_id,commit_user,commit_identifier,commit_kind,commit_time,base_manifest_list,delta_manifest_list,"
-                  "changelog_manifest_list,total_record_count,delta_record_count,changelog_record_count,watermark,next_row_id"},
+    {"snapshots",
+     "snapshot_id,schema_id,commit_user,commit_identifier,commit_kind,commit_time,base_manifest_list,delta_manifest_"
+     "list,"
+     "changelog_manifest_list,total_record_count,delta_record_count,changelog_record_count,watermark,next_row_id"},
     {"schemas", "schema_id,fields,partition_keys,primary_keys,options,comment,update_time"},
     {"options", "key,value"},
-    {"files", "partition,bucket,file_path,file_format,schema_id,level,record_count,file_size_in_bytes,min_key,max_key,null_value_counts,"
-              "min_value_stats,max_value_stats,min_sequence_number,max_sequence_number,creation_time,deleteRowCount,file_source,"
-              "first_row_id,write_cols"},
-    {"file_key_ranges", "partition,bucket,file_path,file_format,schema_id,level,record_count,file_size_in_bytes,min_key,max_key,"
-                        "first_row_id"},
-    {"manifests", "file_name,file_size,num_added_files,num_deleted_files,schema_id,min_partition_stats,max_partition_stats,min_row_id,"
+    {"files",
+     "partition,bucket,file_path,file_format,schema_id,level,record_count,file_size_in_bytes,min_key,max_key,null_"
+     "value_counts,"
+     "min_value_stats,max_value_stats,min_sequence_number,max_sequence_number,creation_time,deleteRowCount,file_source,"
+     "first_row_id,write_cols"},
+    {"file_key_ranges",
+     "partition,bucket,file_path,file_format,schema_id,level,record_count,file_size_in_bytes,min_key,max_key,"
+     "first_row_id"},
+    {"manifests", "file_name,file_size,num_added_files,num_deleted_files,schema_id,min_partition_stats,max_partition_"
+                  "stats,min_row_id,"
                   "max_row_id"},
-    {"partitions", "partition,record_count,file_size_in_bytes,file_count,last_update_time,created_at,created_by,updated_by,options"},
+    {"partitions",
+     "partition,record_count,file_size_in_bytes,file_count,last_update_time,created_at,created_by,updated_by,options"},
     {"buckets", "partition,bucket,record_count,file_size_in_bytes,file_count,last_update_time"},
     {"tags", "tag_name,snapshot_id,schema_id,commit_time,record_count,create_time,time_retained"},
     {"branches", "branch_name,create_time"},
@@ -48,8 +55,8 @@ static pml_table *java_open(test_env *t, const char *name)
 }
 
 /* Reads a system table to the end: rows as JSON lines into text, names of columns into columns; both may be NULL. */
-static int read_all(int64_t *rows, pml_text *text, char columns[512], pml_table *table, const char *name, const pml_system_options *o,
-                    pml_error *err)
+static int read_all(int64_t *rows, pml_text *text, char columns[512], pml_table *table, const char *name,
+                    const pml_system_options *o, pml_error *err)
 {
     struct ArrowArrayStream stream = {0};
     struct ArrowSchema schema = {0};
@@ -105,7 +112,8 @@ static pml_system_options columns_of(const char *const *columns, size_t n)
 }
 
 /* The rows of a Java table, in the order in which they come. */
-static void must_show(const char *table_name, const char *name, const char *const *columns, size_t n, const char *expected)
+static void must_show(const char *table_name, const char *name, const char *const *columns, size_t n,
+                      const char *expected)
 {
     test_env *t = test_env_open(NULL);
     pml_table *table = java_open(t, table_name);
@@ -195,42 +203,56 @@ static void rows_of_java(void **state)
     static const char *const tag[] = {"tag_name", "create_time", "time_retained"};
     must_show("history_tags", "tags", tag, 3,
               "{\"_kind\":\"+I\",\"tag_name\":\"first\",\"create_time\":null,\"time_retained\":null}\n"
-              "{\"_kind\":\"+I\",\"tag_name\":\"kept\",\"create_time\":\"2026-11-30T05:11:20.061\",\"time_retained\":\"PT876000H\"}\n"
+              "{\"_kind\":\"+I\",\"tag_name\":\"kept\",\"create_time\":\"2026-11-30T05:11:20.061\",\"time_retained\":"
+              "\"PT876000H\"}\n"
               "{\"_kind\":\"+I\",\"tag_name\":\"third\",\"create_time\":null,\"time_retained\":null}\n");
-    must_show("history_consumer", "consumers", NULL, 0, "{\"_kind\":\"+I\",\"consumer_id\":\"job\",\"next_snapshot_id\":2}\n");
+    must_show("history_consumer", "consumers", NULL, 0,
+              "{\"_kind\":\"+I\",\"consumer_id\":\"job\",\"next_snapshot_id\":2}\n");
     static const char *const branch[] = {"branch_name"};
-    must_show("history_branches", "branches", branch, 1, "{\"_kind\":\"+I\",\"branch_name\":\"dev\"}\n{\"_kind\":\"+I\",\"branch_name\":\"empty\"}\n");
+    must_show("history_branches", "branches", branch, 1,
+              "{\"_kind\":\"+I\",\"branch_name\":\"dev\"}\n{\"_kind\":\"+I\",\"branch_name\":\"empty\"}\n");
     static const char *const statistics[] = {"mergedRecordSize", "snapshot_id"};
-    must_show("append_statistics", "statistics", statistics, 2, "{\"_kind\":\"+I\",\"mergedRecordSize\":800,\"snapshot_id\":1}\n");
+    must_show("append_statistics", "statistics", statistics, 2,
+              "{\"_kind\":\"+I\",\"mergedRecordSize\":800,\"snapshot_id\":1}\n");
     static const char *const function[] = {"field_name", "function", "function_options"};
     must_show("agg_collections", "aggregation_fields", function, 3,
               "{\"_kind\":\"+I\",\"field_name\":\"id\",\"function\":\"[]\",\"function_options\":\"[]\"}\n"
-              "{\"_kind\":\"+I\",\"field_name\":\"ca\",\"function\":\"[collect]\",\"function_options\":\"[fields.ca.aggregate-function]\"}\n"
-              "{\"_kind\":\"+I\",\"field_name\":\"cd\",\"function\":\"[true, collect]\",\"function_options\":\"[fields.cd.distinct, "
+              "{\"_kind\":\"+I\",\"field_name\":\"ca\",\"function\":\"[collect]\",\"function_options\":\"[fields.ca."
+              "aggregate-function]\"}\n"
+              "{\"_kind\":\"+I\",\"field_name\":\"cd\",\"function\":\"[true, "
+              "collect]\",\"function_options\":\"[fields.cd.distinct, "
               "fields.cd.aggregate-function]\"}\n"
-              "{\"_kind\":\"+I\",\"field_name\":\"mm\",\"function\":\"[merge_map]\",\"function_options\":\"[fields.mm.aggregate-function]\"}\n");
+              "{\"_kind\":\"+I\",\"field_name\":\"mm\",\"function\":\"[merge_map]\",\"function_options\":\"[fields.mm."
+              "aggregate-function]\"}\n");
     static const char *const ranges[] = {"index_type", "dv_ranges"};
     must_show("dv_append", "table_indexes", ranges, 2,
-              "{\"_kind\":\"+I\",\"index_type\":\"DELETION_VECTORS\",\"dv_ranges\":[{\"f0\":\"data-358add68-87c6-48d8-aeb2-b33348292815-0.parquet\","
-              "\"f1\":1,\"f2\":28,\"_CARDINALITY\":4},{\"f0\":\"data-7041733b-77ad-45a1-ad96-ca07e5948c68-0.parquet\",\"f1\":37,"
+              "{\"_kind\":\"+I\",\"index_type\":\"DELETION_VECTORS\",\"dv_ranges\":[{\"f0\":\"data-358add68-87c6-48d8-"
+              "aeb2-b33348292815-0.parquet\","
+              "\"f1\":1,\"f2\":28,\"_CARDINALITY\":4},{\"f0\":\"data-7041733b-77ad-45a1-ad96-ca07e5948c68-0.parquet\","
+              "\"f1\":37,"
               "\"f2\":34,\"_CARDINALITY\":7}]}\n");
     static const char *const keys[] = {"max_key", "min_key", "null_value_counts", "max_value_stats", "partition"};
     must_show("history_tags", "files", keys, 5,
-              "{\"_kind\":\"+I\",\"max_key\":\"[12]\",\"min_key\":\"[0]\",\"null_value_counts\":\"{amount=2, at=1, id=0, n=2, name=2}\","
-              "\"max_value_stats\":\"{amount=103986.42, at=2016-07-23T19:13:09.456, id=12, n=115264363533356190, name=零-484}\","
+              "{\"_kind\":\"+I\",\"max_key\":\"[12]\",\"min_key\":\"[0]\",\"null_value_counts\":\"{amount=2, at=1, "
+              "id=0, n=2, name=2}\","
+              "\"max_value_stats\":\"{amount=103986.42, at=2016-07-23T19:13:09.456, id=12, n=115264363533356190, "
+              "name=零-484}\","
               "\"partition\":\"{}\"}\n");
 }
 
 static void audit_log_has_deletes_and_any_columns(void **state)
 {
     (void)state;
-    static const char *const kind_last[] = {"id", "rowkind"}, *const no_kind[] = {"id"}, *const only_kind[] = {"rowkind"};
+    static const char *const kind_last[] = {"id", "rowkind"}, *const no_kind[] = {"id"},
+                             *const only_kind[] = {"rowkind"};
     must_show("changelog_none", "audit_log", kind_last, 2,
               "{\"_kind\":\"+I\",\"id\":1,\"rowkind\":\"+U\"}\n"
               "{\"_kind\":\"+I\",\"id\":2,\"rowkind\":\"-D\"}\n"
               "{\"_kind\":\"+I\",\"id\":3,\"rowkind\":\"+I\"}\n"
               "{\"_kind\":\"+I\",\"id\":4,\"rowkind\":\"+I\"}\n");
-    must_show("changelog_none", "audit_log", no_kind, 1, "{\"_kind\":\"+I\",\"id\":1}\n{\"_kind\":\"+I\",\"id\":2}\n{\"_kind\":\"+I\",\"id\":3}\n{\"_kind\":\"+I\",\"id\":4}\n");
+    must_show("changelog_none", "audit_log", no_kind, 1,
+              "{\"_kind\":\"+I\",\"id\":1}\n{\"_kind\":\"+I\",\"id\":2}\n{\"_kind\":\"+I\",\"id\":3}\n{\"_kind\":\"+"
+              "I\",\"id\":4}\n");
     must_show("changelog_none", "audit_log", only_kind, 1,
               "{\"_kind\":\"+I\",\"rowkind\":\"+U\"}\n"
               "{\"_kind\":\"+I\",\"rowkind\":\"-D\"}\n"
@@ -329,11 +351,21 @@ static bool is_known_code(int rc)
 
 static const struct {
     const char *table, *name;
-} probes[] = {{"history_tags", "snapshots"},          {"history_tags", "schemas"},          {"history_tags", "tags"},
-              {"history_tags", "files"},              {"history_branches", "branches"},     {"history_consumer", "consumers"},
-              {"append_statistics", "statistics"},    {"dv_append", "table_indexes"},       {"part_multi", "partitions"},
-              {"part_multi", "buckets"},              {"part_multi", "manifests"},          {"evolution_pk_avro", "files"},
-              {"agg_collections", "options"},         {"agg_collections", "aggregation_fields"}, {"changelog_none", "audit_log"},
+} probes[] = {{"history_tags", "snapshots"},
+              {"history_tags", "schemas"},
+              {"history_tags", "tags"},
+              {"history_tags", "files"},
+              {"history_branches", "branches"},
+              {"history_consumer", "consumers"},
+              {"append_statistics", "statistics"},
+              {"dv_append", "table_indexes"},
+              {"part_multi", "partitions"},
+              {"part_multi", "buckets"},
+              {"part_multi", "manifests"},
+              {"evolution_pk_avro", "files"},
+              {"agg_collections", "options"},
+              {"agg_collections", "aggregation_fields"},
+              {"changelog_none", "audit_log"},
               {"pk_dedup_compacted_parquet", "ro"}};
 
 static void no_failure_of_memory_goes_wrong(void **state)
