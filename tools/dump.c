@@ -100,35 +100,61 @@ static int dump_stream(struct app *app, struct ArrowArrayStream *stream, lines *
     return rc;
 }
 
+/* Prints and releases the stream. */
+static int dump_rows(struct app *app, struct ArrowArrayStream *stream, bool sorted)
+{
+    pml_error err = PML_ERROR_INIT;
+    lines l = {0};
+    int rc = dump_stream(app, stream, sorted ? &l : NULL, &err);
+    if (rc == PML_OK && sorted)
+        lines_print_sorted(&l);
+    app_flush();
+    stream->release(stream);
+    free(l.starts);
+    free(l.text);
+    return rc == PML_OK ? EXIT_OK : app_fail(rc, &err);
+}
+
 static int dump(struct app *app, pml_scan *scan, int64_t threads, bool sorted)
 {
     pml_read_options options = PML_READ_OPTIONS_INIT;
     pml_error err = PML_ERROR_INIT;
     pml_plan *plan = NULL;
     struct ArrowArrayStream stream = {0};
-    lines l = {0};
     options.flags = PML_READ_ROW_KIND;
     options.threads = (uint32_t)threads;
     int rc = pml_scan_plan(&plan, scan, &err);
     if (rc == PML_OK)
         rc = pml_read_open(&stream, plan, &options, &err);
-    if (rc == PML_OK)
-        rc = dump_stream(app, &stream, sorted ? &l : NULL, &err);
-    if (rc == PML_OK && sorted)
-        lines_print_sorted(&l);
-    app_flush();
-    if (stream.release != NULL)
-        stream.release(&stream);
-    pml_plan_free(plan);
-    free(l.starts);
-    free(l.text);
-    return rc == PML_OK ? EXIT_OK : app_fail(rc, &err);
+    pml_plan_free(plan); /* the stream holds what it needs */
+    return rc == PML_OK ? dump_rows(app, &stream, sorted) : app_fail(rc, &err);
 }
 
-/* An argument of the oracle that needs more than this version has. */
-static int refuse(const args *a)
+static int dump_system(struct app *app, const args *a)
 {
-    return args_has(a, "system") ? app_say(EXIT_UNSUPPORTED, "unsupported: --system needs system-tables") : EXIT_OK;
+    pml_system_options options = PML_SYSTEM_OPTIONS_INIT;
+    pml_error err = PML_ERROR_INIT;
+    struct ArrowArrayStream stream = {0};
+    const char *columns = args_value(a, "columns");
+    pml_table *table = NULL;
+    char **names = NULL;
+    size_t n = 0;
+    if (args_has(a, "filter") || args_has(a, "snapshot") || args_has(a, "tag") || args_has(a, "timestamp") || args_has(a, "watermark"))
+        return args_wrong(a->command, "--system goes with --columns, --branch and --option (such as scan.snapshot-id=3) only");
+    int code = app_table_open(&table, app, a, a->operand[0]);
+    if (code != EXIT_OK)
+        return code;
+    if (columns != NULL) {
+        n = app_split_list(&names, columns);
+        options.columns = (const char *const *)names;
+        options.n_columns = n;
+    }
+    int rc = pml_system_table_open(&stream, table, args_value(a, "system"), &options, &err);
+    code = rc == PML_OK ? dump_rows(app, &stream, !args_has(a, "unsorted")) : app_fail(rc, &err);
+    if (names != NULL)
+        app_list_free(names, n);
+    pml_table_release(table);
+    return code;
 }
 
 static int run_dump(struct app *app, const args *a)
@@ -137,9 +163,9 @@ static int run_dump(struct app *app, const args *a)
     pml_table *table = NULL;
     pml_scan *scan = NULL;
     int64_t threads = 1;
-    int code = refuse(a);
-    if (code == EXIT_OK)
-        code = args_int64(&threads, a, "threads", 1, PML_READ_THREADS_MAX);
+    int code = args_int64(&threads, a, "threads", 1, PML_READ_THREADS_MAX);
+    if (code == EXIT_OK && args_has(a, "system"))
+        return dump_system(app, a);
     if (code == EXIT_OK)
         code = moment_get(&request.moment, a);
     if (code != EXIT_OK)
@@ -164,7 +190,7 @@ static const args_option dump_options[] = {{"columns", "a,b", "columns, in this 
                                            OPTION_MOMENT,
                                            {"threads", "N", "read with N threads"},
                                            {"branch", "NAME", "a branch of the table"},
-                                           {"system", "NAME", "not supported: exit code 3"},
+                                           {"system", "NAME", "a system table: snapshots, schemas, files, audit_log, ..."},
                                            {"option", "KEY=VALUE", "a table option for this command; may be repeated"},
                                            {"unsorted", NULL, "print rows as they are read"},
                                            OPTION_WAREHOUSE,

@@ -76,6 +76,11 @@ static bool copy_list(pml_string_list *out, pml_arena *arena, const pml_string_l
     return true;
 }
 
+const char *pml_data_file__source(const pml_data_file *f)
+{
+    return f->file_source == PML_FILE_SOURCE_APPEND ? "APPEND" : f->file_source == PML_FILE_SOURCE_COMPACT ? "COMPACT" : NULL;
+}
+
 int pml_data_file__copy(pml_data_file *out, pml_arena *arena, const pml_data_file *f)
 {
     pml_data_file copy = *f;

@@ -92,6 +92,8 @@ typedef struct pml_index_entry {
 /* Appends the identity of an entry (Java: FileEntry.Identifier: partition, bucket, level, name, extra files, embedded index,
    external path) as bytes for use as a map key. */
 int pml_manifest_entry__identity(pml_buf *out, const pml_manifest_entry *e);
+/* "APPEND" or "COMPACT"; NULL: unknown. */
+const char *pml_data_file__source(const pml_data_file *f);
 int pml_data_file__copy(pml_data_file *out, pml_arena *arena, const pml_data_file *f);
 int pml_manifest_entry__copy(pml_manifest_entry *out, pml_arena *arena, const pml_manifest_entry *e);
 

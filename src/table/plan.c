@@ -275,6 +275,8 @@ int pml_plan__new(pml_plan **out, const pml_scan *scan, pml_error *err)
     pml_arena__init(&p->arena, env);
     pml_deletions__init(&p->deletions, env);
     p->limit = scan->limit;
+    p->only_level = scan->only_level;
+    p->keep_retracts = scan->keep_retracts;
     p->memory = scan->memory;
     return PML_OK;
 }

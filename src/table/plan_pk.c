@@ -16,8 +16,11 @@
 
 /* ---- files ---- */
 
-static bool is_visible(const pml_table_options *o, const pml_manifest_entry *e)
+static bool is_visible(const pml_plan *p, const pml_manifest_entry *e)
 {
+    const pml_table_options *o = &p->table->options;
+    if (p->only_level >= 0 && e->file.level != p->only_level)
+        return false;
     if (o->bucket == -2 && e->bucket < 0)
         return false;
     return e->file.level > 0 || !pml_table_options__skips_level0(o);
@@ -44,7 +47,7 @@ int pml_plan__keep_keyed_files(pml_manifest_entries *live, pml_plan *p, pml_prun
     size_t kept = 0;
     for (size_t i = 0; i < live->n; i++) {
         bool matches;
-        if (!is_visible(&p->table->options, &live->v[i]))
+        if (!is_visible(p, &live->v[i]))
             continue;
         PML_RETURN_IF(pml_plan__refuse_file(p, live->v[i].bucket, &live->v[i].file, err));
         PML_RETURN_IF(file_matches(&matches, p, prune, &live->v[i].file, err));
@@ -227,7 +230,7 @@ bool pml_split__merges(const pml_plan *p, const pml_split *s)
 {
     if (p->schema->n_keys == 0)
         return false;
-    if (!s->raw_convertible)
+    if (!s->raw_convertible || p->keep_retracts)
         return true;
     /* Old releases did not count deletes. Java merges what it planned as free of them. */
     for (size_t i = 0; i < s->n_files; i++)

@@ -174,6 +174,7 @@ static int section_open(merge_reader *r, const pml_section *s, pml_error *err)
                                        .function = &r->function,
                                        .columns = r->columns,
                                        .n_columns = r->assembly.n_stored,
+                                       .keep_retracts = r->plan->keep_retracts,
                                        .lookup = pml_table_options__is_lookup(&r->plan->table->options),
                                        .batch_rows = r->batch_rows};
     size_t n = 0;

@@ -23,7 +23,7 @@ typedef struct pml_merge_read {
     bool validate_full;
 } pml_merge_read;
 
-/* Returns owned: the stream holds the plan. Rows whose kind is -U or -D do not come out. Also for splits without any need to merge. */
+/* Returns owned: the stream holds the plan. Rows whose kind is -U or -D only come out where the plan keeps them. Also for splits without any need to merge. */
 int pml_merge_read__open(struct ArrowArrayStream *out, const pml_merge_read *request, pml_error *err);
 
 #endif

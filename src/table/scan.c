@@ -15,6 +15,7 @@ int pml_scan_new(pml_scan **out, pml_table *table, pml_error *err)
     s->table = table;
     s->all_columns = true;
     s->limit = -1;
+    s->only_level = -1;
     s->travel = pml_travel__of_options(&table->options);
     pml_arena__init(&s->predicate_arena, table->env);
     *out = s;

@@ -23,6 +23,8 @@ struct pml_scan {
     pml_arena predicate_arena;
     pml_pred *predicate; /* NULL: none */
     int64_t limit;       /* -1: none */
+    int32_t only_level;  /* of tables with a primary key; -1: all */
+    bool keep_retracts;  /* keys whose last row is -U or -D come out */
     pml_travel travel;   /* which snapshot */
     char *tag;           /* its name, when the caller chose one */
     const pml_memory_source *memory; /* NULL: disk only */
@@ -56,6 +58,8 @@ struct pml_plan {
     pml_pred *predicate;
     const pml_table_schema *castable; /* of the last file whose columns were found to have casts */
     int64_t limit;
+    int32_t only_level;    /* as that of the scan */
+    bool keep_retracts;
     pml_deletions deletions; /* of the snapshot */
     size_t n_splits;
     pml_split *splits;

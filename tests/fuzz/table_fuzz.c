@@ -28,6 +28,7 @@ enum { TABLES = sizeof tables / sizeof tables[0] };
 static struct {
     const char *table;
     char changed[256]; /* path of the changed file */
+    size_t changed_len;
 } now;
 
 static struct {
@@ -249,6 +250,22 @@ static int list_all(pml_table *t, pml_error *err)
     return fuzz_drain(&stream, PML_CHECK_FULL, BATCHES_MAX, &rows, err);
 }
 
+/* One of them: all would take most of the time of a run. */
+static void list_system_table(pml_table *t)
+{
+    static const char *const names[] = {"snapshots", "schemas",  "files",      "manifests",     "partitions", "buckets",
+                                        "tags",      "branches", "consumers",  "statistics",    "audit_log",  "ro",
+                                        "options",   "aggregation_fields", "table_indexes"};
+    const char *name = names[now.changed_len % (sizeof names / sizeof names[0])];
+    pml_error err = PML_ERROR_INIT;
+    struct ArrowArrayStream stream;
+    int64_t rows;
+    int rc = pml_system_table_open(&stream, t, name, NULL, &err);
+    if (rc == PML_OK)
+        rc = fuzz_drain(&stream, PML_CHECK_FULL, BATCHES_MAX, &rows, &err);
+    judge(rc, &err, name);
+}
+
 static int load_offsets(pml_table *t, pml_error *err)
 {
     pml_rt_offsets *offsets;
@@ -267,6 +284,7 @@ static void use_table(void)
     if (rc != PML_OK)
         return;
     judge(list_all(t, &err), &err, "list");
+    list_system_table(t);
     judge(scan_all(t, NULL, (choice){0}, &err), &err, "scan");
     judge(scan_all(t, NULL, (choice){.snapshot = 1}, &err), &err, "scan of snapshot 1");
     judge(scan_all(t, NULL, (choice){.time_ms = INT64_MAX}, &err), &err, "scan of a time");
@@ -304,6 +322,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     (void)snprintf(now.changed, sizeof now.changed, "%s", path);
     FUZZ_CHECK(fuzz_fs_get(fuzz_files(), now.changed, &content, &content_len), "no file");
     uint8_t *changed = fuzz_edit(&changed_len, &in, content, content_len);
+    now.changed_len = changed_len;
     fuzz_fs_put(fuzz_files(), now.changed, changed, changed_len);
     free(changed);
     use_table();

@@ -111,6 +111,7 @@ static const public_call calls[] = {
     {"pml_scan_set_timestamp", HERE},
     {"pml_scan_set_watermark", HERE},
     {"pml_stream_error", HERE},
+    {"pml_system_table_open", REST, "step_lists"},
     {"pml_table_acquire", HERE},
     {"pml_table_arrow_schema", REST, "step_describe"},
     {"pml_table_create", TABLE, "step_create"},

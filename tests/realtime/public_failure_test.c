@@ -92,6 +92,9 @@ static int step_lists(rt_kit *k, pml_error *err)
     PML_TRY(pml_table_files(&stream, k->table, -1, err));
     PML_TRY(drain(&rows, &stream, err));
     assert_true(rows > 0);
+    PML_TRY(pml_system_table_open(&stream, k->table, "manifests", NULL, err));
+    PML_TRY(drain(&rows, &stream, err));
+    assert_true(rows > 0);
 out:
     return rc;
 }

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * System tables (format-data.md 18; Java: org.apache.paimon.table.system), as Java 1.4.2 shows them. Those of metadata are a list of
+ * columns and a function that puts the rows; ro and audit_log are reads of the table itself (system_read.c).
+ */
+#ifndef PML_TABLE_SYSTEM_H
+#define PML_TABLE_SYSTEM_H
+
+#include "table/metadata_rows.h"
+#include "table/scan.h"
+
+typedef struct pml_system_table {
+    const char *name;
+    const pml_field *fields;
+    size_t n_fields;
+    int (*fill)(pml_meta_rows *r, pml_table *t, pml_error *err);
+} pml_system_table;
+
+#define PML_SYSTEM_TABLE(n, fill_it)                                      \
+    {                                                                     \
+#n, n##_fields, sizeof n##_fields / sizeof n##_fields[0], fill_it \
+    }
+
+/* system_meta.c and system_names.c: files of metadata */
+extern const pml_system_table pml_system__snapshots, pml_system__schemas, pml_system__options, pml_system__tags,
+    pml_system__branches, pml_system__consumers, pml_system__statistics, pml_system__aggregation_fields;
+/* system_files.c and system_data_files.c: what the snapshot's manifests hold. The snapshot is that of the table's scan.* options, else the latest. */
+extern const pml_system_table pml_system__files, pml_system__file_key_ranges, pml_system__manifests,
+    pml_system__partitions, pml_system__buckets, pml_system__table_indexes;
+
+/* The columns of ro and audit_log are those of the table, audit_log's with "rowkind" in front. */
+int pml_system__open_ro(struct ArrowArrayStream *out, pml_table *t, const pml_system_options *options, pml_error *err);
+int pml_system__open_audit_log(struct ArrowArrayStream *out, pml_table *t, const pml_system_options *options,
+                               pml_error *err);
+
+/* The snapshot of the table's scan.* options, else the latest; *found = false: none. */
+int pml_system__find_snapshot(pml_snapshot *s, bool *found, pml_arena *arena, pml_table *t, pml_error *err);
+int pml_system__live_files(pml_manifest_entries *live, pml_arena *arena, pml_table *t, pml_error *err);
+/* The partition row as a text cell. */
+int pml_system__put_partition(pml_meta_rows *r, const pml_table_schema *s, pml_bytes partition, pml_error *err);
+
+/* ---- texts (system_text.c) ---- */
+
+/* "{a, b}": values as the cast to STRING gives them, null as "null". values[i] belongs to fields[columns[i]]. */
+int pml_system__row_text(pml_buf *out, const pml_field *fields, const int32_t *columns, const pml_value *values,
+                         size_t n, pml_error *err);
+/* A value as Java's toString of the internal object; "null". Binaries, of which Java shows an address, are hex. */
+int pml_system__value_text(pml_buf *out, const pml_type *type, const pml_value *v, pml_error *err);
+/* The partition row as row text. */
+int pml_system__partition_text(pml_buf *out, const pml_table_schema *s, pml_bytes partition, pml_error *err);
+/* A key row as "[a, b]" by the schema of the file; *is_null: a row without columns. */
+int pml_system__key_text(pml_buf *out, bool *is_null, const pml_table_schema *s, pml_bytes key, pml_error *err);
+/* The options of a schema as Java shows them, in the order of its HashMap. In the arena. */
+int pml_system__options_in_order(const pml_option **out, pml_arena *arena, const pml_table_schema *s, pml_error *err);
+/* JSON as Jackson writes it without line breaks: what stands in `pretty`, without the blanks between the tokens. */
+void pml_system__flat_json(pml_buf *out, const pml_buf *pretty);
+
+#endif

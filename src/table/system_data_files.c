@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* System tables of live data files: files and file_key_ranges. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "columnar/cast.h"
+#include "meta/column_stats.h"
+#include "table/evolution.h"
+#include "table/system.h"
+
+#define COMMON_FIELDS                                                                                         \
+    PML_META_TEXT_OR_NULL("partition"), PML_META_INT("bucket"), PML_META_TEXT("file_path"),                   \
+        PML_META_TEXT("file_format"), PML_META_LONG("schema_id"), PML_META_INT("level"),                      \
+        PML_META_LONG("record_count"), PML_META_LONG("file_size_in_bytes"), PML_META_TEXT_OR_NULL("min_key"), \
+        PML_META_TEXT_OR_NULL("max_key")
+
+static const pml_field text_element = {.name = "element",
+                                       .type = {.kind = PML_TYPE_VARCHAR, .nullable = true, .length = INT32_MAX}};
+static const pml_field files_fields[] = {
+    COMMON_FIELDS,
+    PML_META_TEXT("null_value_counts"),
+    PML_META_TEXT("min_value_stats"),
+    PML_META_TEXT("max_value_stats"),
+    PML_META_LONG_OR_NULL("min_sequence_number"),
+    PML_META_LONG_OR_NULL("max_sequence_number"),
+    PML_META_TIME("creation_time", true),
+    PML_META_LONG_OR_NULL("deleteRowCount"),
+    PML_META_TEXT_OR_NULL("file_source"),
+    PML_META_LONG_OR_NULL("first_row_id"),
+    {.name = "write_cols",
+     .type = {.kind = PML_TYPE_ARRAY, .nullable = true, .n_children = 1, .children = (pml_field *)&text_element}}};
+static const pml_field file_key_ranges_fields[] = {COMMON_FIELDS, PML_META_LONG_OR_NULL("first_row_id")};
+
+/* ---- what both have ---- */
+
+static int put_key(pml_meta_rows *r, const pml_table_schema *written, pml_bytes key, pml_error *err)
+{
+    bool is_null;
+    PML_RETURN_IF(pml_system__key_text(pml_meta_rows__begin_text(r), &is_null, written, key, err));
+    if (is_null)
+        pml_meta_rows__put_null(r);
+    else
+        pml_meta_rows__end_text(r);
+    return PML_OK;
+}
+
+static int put_common(pml_meta_rows *r, pml_table *t, const pml_table_schema *written, const pml_manifest_entry *e,
+                      pml_error *err)
+{
+    const pml_data_file *f = &e->file;
+    char *path, format[16];
+    PML_RETURN_IF(pml_path__format(format, f->name, err));
+    PML_RETURN_IF(pml_system__put_partition(r, t->schema, e->partition, err));
+    pml_meta_rows__put_int(r, e->bucket);
+    PML_RETURN_IF(pml_path__data_file(&path, t->env, t->path, t->schema, &t->options, e->partition, e->bucket, f, err));
+    pml_meta_rows__put_text(r, f->external_path != NULL ? f->external_path : path);
+    pml_env__free(t->env, path);
+    pml_meta_rows__put_text(r, format);
+    pml_meta_rows__put_int(r, f->schema_id);
+    pml_meta_rows__put_int(r, f->level);
+    pml_meta_rows__put_int(r, f->row_count);
+    pml_meta_rows__put_int(r, f->size_bytes);
+    PML_RETURN_IF(put_key(r, written, f->min_key, err));
+    return put_key(r, written, f->max_key, err);
+}
+
+/* ---- statistics, as those of the table's columns of now ---- */
+
+typedef struct column {
+    const pml_field *field; /* of the table */
+    pml_column_stats stats;
+} column;
+
+static int compare_columns(const void *a, const void *b)
+{
+    return strcmp(((const column *)a)->field->name, ((const column *)b)->field->name);
+}
+
+/* What a bound of a written column is today; null when the cast has no answer. */
+static int cast_bounds(column *c, pml_arena *arena, const pml_type *from, pml_error *err)
+{
+    const pml_cast *cast;
+    pml_value *const bounds[] = {&c->stats.min, &c->stats.max};
+    int rc = pml_cast__new(&cast, arena, from, &c->field->type, c->field->name, err);
+    if (rc == PML_OK && cast == NULL)
+        return PML_OK;
+    for (size_t i = 0; i < 2; i++) {
+        pml_value v = {.kind = PML_VALUE_NULL};
+        if (rc == PML_OK && bounds[i]->kind != PML_VALUE_NULL &&
+            pml_cast__value(&v, cast, arena, bounds[i], NULL) != PML_OK)
+            v = (pml_value){.kind = PML_VALUE_NULL};
+        *bounds[i] = v;
+    }
+    return rc == PML_E_NOMEM ? rc : PML_OK;
+}
+
+/* The columns that were written: those of the file's schema, or of its write columns. */
+static size_t written_fields(pml_field *out, const pml_table_schema *written, const pml_data_file *f)
+{
+    const pml_written w = {written, &f->write_cols};
+    size_t n = 0;
+    for (size_t i = 0; i < written->n_fields; i++)
+        if (pml_evolution__column(&w, written->fields[i].id) != NULL)
+            out[n++] = written->fields[i];
+    return n;
+}
+
+static int make_columns(column **out, pml_arena *arena, const pml_table_schema *s, const pml_table_schema *written,
+                        const pml_data_file *f, pml_error *err)
+{
+    pml_field *fields = pml_arena__array(arena, written->n_fields, sizeof *fields);
+    pml_column_stats *stats = pml_arena__array(arena, written->n_fields, sizeof *stats);
+    column *columns = pml_arena__array(arena, s->n_fields, sizeof *columns);
+    *out = columns;
+    if (fields == NULL || stats == NULL || columns == NULL)
+        return pml_error__no_memory(err);
+    size_t n = written_fields(fields, written, f);
+    PML_RETURN_IF(pml_column_stats__decode(stats, arena->env, &f->value_stats, &f->value_stats_cols, fields, n, err));
+    for (size_t i = 0; i < s->n_fields; i++) {
+        size_t from = 0;
+        columns[i] = (column){&s->fields[i], {.null_count = f->row_count}}; /* a column that was not there is null */
+        while (from < n && fields[from].id != s->fields[i].id)
+            from++;
+        if (from == n)
+            continue;
+        columns[i].stats = stats[from];
+        if (written != s)
+            PML_RETURN_IF(cast_bounds(&columns[i], arena, &fields[from].type, err));
+    }
+    qsort(columns, s->n_fields, sizeof *columns, compare_columns);
+    return PML_OK;
+}
+
+typedef enum stats_part { PART_NULLS, PART_MIN, PART_MAX } stats_part;
+
+/* "{a=1, b=null}" */
+static int put_part(pml_meta_rows *r, const column *columns, size_t n, stats_part part, pml_error *err)
+{
+    pml_buf *text = pml_meta_rows__begin_text(r);
+    (void)pml_buf__append_byte(text, '{');
+    for (size_t i = 0; i < n; i++) {
+        const column *c = &columns[i];
+        (void)pml_buf__append_format(text, "%s%s=", i == 0 ? "" : ", ", c->field->name);
+        if (part == PART_NULLS && c->stats.null_count >= 0)
+            (void)pml_buf__append_format(text, "%lld", (long long)c->stats.null_count);
+        else if (part == PART_NULLS || pml_type__is_nested(&c->field->type))
+            (void)pml_buf__append_str(text, "null");
+        else
+            PML_RETURN_IF(
+                pml_system__value_text(text, &c->field->type, part == PART_MIN ? &c->stats.min : &c->stats.max, err));
+    }
+    (void)pml_buf__append_byte(text, '}');
+    pml_meta_rows__end_text(r);
+    return PML_OK;
+}
+
+static int put_statistics(pml_meta_rows *r, pml_table *t, const pml_table_schema *written, const pml_data_file *f,
+                          pml_error *err)
+{
+    pml_arena arena;
+    column *columns;
+    pml_arena__init(&arena, t->env);
+    int rc = make_columns(&columns, &arena, t->schema, written, f, err);
+    for (stats_part part = PART_NULLS; rc == PML_OK && part <= PART_MAX; part++)
+        rc = put_part(r, columns, t->schema->n_fields, part, err);
+    pml_arena__clear(&arena);
+    return rc == PML_OK ? rc : pml_error__prefix(err, rc, "statistics of %s", f->name);
+}
+
+/* ---- the rows ---- */
+
+static void put_write_columns(pml_meta_rows *r, const pml_string_list *list)
+{
+    int rc = PML_OK;
+    if (!list->present) {
+        pml_meta_rows__put_null(r);
+        return;
+    }
+    pml_builder *b = pml_meta_rows__begin_nested(r);
+    for (size_t i = 0; rc == PML_OK && i < list->n; i++) {
+        const pml_value v = {.kind = PML_VALUE_BYTES, .bytes = {(const uint8_t *)list->v[i], strlen(list->v[i])}};
+        rc = pml_builder__append_value(pml_builder__child(b, 0), &v);
+    }
+    pml_meta_rows__end_nested(r, rc == PML_OK ? pml_builder__close_item(b) : rc);
+}
+
+static int file_row(pml_meta_rows *r, pml_table *t, const pml_manifest_entry *e, bool with_statistics, pml_error *err)
+{
+    const pml_data_file *f = &e->file;
+    const pml_table_schema *written;
+    PML_RETURN_IF(pml_table__schema_at(&written, t, f->schema_id, err));
+    PML_RETURN_IF(put_common(r, t, written, e, err));
+    if (!with_statistics) {
+        pml_meta_rows__put_optional(r, f->first_row_id);
+        return PML_OK;
+    }
+    PML_RETURN_IF(put_statistics(r, t, written, f, err));
+    pml_meta_rows__put_int(r, f->min_sequence);
+    pml_meta_rows__put_int(r, f->max_sequence);
+    pml_meta_rows__put_time(r, f->creation_time_ms.present, f->creation_time_ms.v);
+    pml_meta_rows__put_optional(r, f->delete_row_count);
+    pml_meta_rows__put_text(r, pml_data_file__source(f));
+    pml_meta_rows__put_optional(r, f->first_row_id);
+    put_write_columns(r, &f->write_cols);
+    return PML_OK;
+}
+
+static int fill_rows(pml_meta_rows *r, pml_table *t, bool with_statistics, pml_error *err)
+{
+    pml_manifest_entries live = {0};
+    pml_arena arena;
+    pml_arena__init(&arena, t->env);
+    int rc = pml_system__live_files(&live, &arena, t, err);
+    for (size_t i = 0; rc == PML_OK && i < live.n; i++)
+        if (t->options.bucket != -2 || live.v[i].bucket >= 0) /* Java shows no files that wait for their bucket */
+            rc = file_row(r, t, &live.v[i], with_statistics, err);
+    pml_arena__clear(&arena);
+    return rc;
+}
+
+static int fill_files(pml_meta_rows *r, pml_table *t, pml_error *err)
+{
+    return fill_rows(r, t, true, err);
+}
+
+static int fill_file_key_ranges(pml_meta_rows *r, pml_table *t, pml_error *err)
+{
+    return fill_rows(r, t, false, err);
+}
+
+const pml_system_table pml_system__files = PML_SYSTEM_TABLE(files, fill_files);
+const pml_system_table pml_system__file_key_ranges = PML_SYSTEM_TABLE(file_key_ranges, fill_file_key_ranges);
