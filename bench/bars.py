@@ -7,18 +7,40 @@ OURS, ARROW, PYPAIMON, RUST = "paimon-live", "plain-arrow", "pypaimon", "pypaimo
 APPEND, SCAN, FILES = "rows", "scan_rows", "files"  # sizes that the command line says
 
 
+class JavaTable(collections.namedtuple("JavaTable", "runs rows buckets")):
+    """A primary-key table that Java Paimon writes: so many runs of level 0 with so many rows each, of which half write over rows of the
+    runs before. Eight columns, deduplicate, Parquet, everything else by default."""
+
+    def rows_all(self, small):
+        return self.runs * (min(self.rows, 20_000) if small else self.rows)
+
+    def folder(self, small):
+        return f"merge-{self.runs}-{self.rows_all(small)}-{self.buckets}"
+
+    def words(self, small):
+        """Of bench-write of tests/oracle."""
+        return ("--rows", str(self.rows_all(small)), "--mode", "pk", "--runs", str(self.runs), "--upsert-percent", "50", "--buckets",
+                str(self.buckets), "--write-only")
+
+    def __str__(self):
+        return f"the table of {self.runs} runs and {self.buckets} buckets"
+
+
 class Run(collections.namedtuple("Run", "case count options peer table")):
     """A case of pml-bench or of a peer. count: a number, or the size that says it. table: the common one that it reads, by the size
-    that it is made with; None: it makes its own."""
+    that it is made with, or one of Java; None: it makes its own."""
 
     def rows(self, a):
+        if isinstance(self.table, JavaTable):
+            return self.table.rows_all(a.small)
         return getattr(a, self.count) if self.counted() else min(self.count, a.rows) if a.small else self.count
 
     def counted(self):
         return isinstance(self.count, str)
 
     def name(self):
-        return " ".join((self.peer, self.case, f"{self.count}", *self.options))
+        of = (self.table.folder(False),) if isinstance(self.table, JavaTable) else (f"{self.count}",)
+        return " ".join((self.peer, self.case, *of, *self.options))
 
 
 def ours(case, count=APPEND, *options, table=None):

@@ -53,6 +53,8 @@ void bench_keep_best(bench_lap *best, bench_lap lap);
 void bench_put(bench *b, const char *name, double value);
 /* The half, 99 % and least of n laps in seconds, in milliseconds as NAME_ms_p50, ... Sorts them. */
 void bench_put_laps(bench *b, const char *name, double *laps, size_t n);
+/* peak_mb: the most memory that the process had so far, as the kernel counts it. */
+void bench_put_peak(bench *b);
 /* cpu_seconds, seconds and rows. */
 void bench_put_lap(bench *b, bench_lap lap, int64_t rows);
 
@@ -74,6 +76,7 @@ typedef struct bench_query {
     pml_rt_context *context; /* whose rows in memory are read, too */
     pml_predicate_op op;     /* only rows whose id is this to `id`; 0: all */
     int64_t id;
+    const char *column; /* that is the id; NULL: "id" */
     uint32_t threads;
 } bench_query;
 int bench_plan(pml_plan **out, bench *b, const bench_query *query, pml_error *err);

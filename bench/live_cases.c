@@ -137,7 +137,7 @@ static int run_freshness(bench *b, pml_error *err)
     if (rc == PML_OK)
         rc = bench_batches(b, b->rows, (int64_t)CYCLES * BENCH_LIVE_ROWS, BENCH_LIVE_ROWS, err);
     for (size_t i = 0; rc == PML_OK && i < CYCLES; i++) {
-        const bench_query query = {context, PML_OP_GE, b->rows + (int64_t)i * BENCH_LIVE_ROWS, 0};
+        const bench_query query = {.context = context, .op = PML_OP_GE, .id = b->rows + (int64_t)i * BENCH_LIVE_ROWS};
         int64_t rows;
         double begin = bench_wall(), c = bench_cpu();
         rc = pml_rt_write(NULL, writer, &b->batches[i], &b->schema, NULL, err);

@@ -115,13 +115,14 @@ static int dump_rows(struct app *app, struct ArrowArrayStream *stream, bool sort
     return rc == PML_OK ? EXIT_OK : app_fail(rc, &err);
 }
 
-static int dump(struct app *app, pml_scan *scan, bool sorted)
+static int dump(struct app *app, pml_scan *scan, int64_t threads, bool sorted)
 {
     pml_read_options options = PML_READ_OPTIONS_INIT;
     pml_error err = PML_ERROR_INIT;
     pml_plan *plan = NULL;
     struct ArrowArrayStream stream = {0};
     options.flags = PML_READ_ROW_KIND;
+    options.threads = (uint32_t)threads;
     int rc = pml_scan_plan(&plan, scan, &err);
     if (rc == PML_OK)
         rc = pml_read_open(&stream, plan, &options, &err);
@@ -161,9 +162,12 @@ static int run_dump(struct app *app, const args *a)
     scan_request request = {.limit = -1};
     pml_table *table = NULL;
     pml_scan *scan = NULL;
-    if (args_has(a, "system"))
+    int64_t threads = 1;
+    int code = args_int64(&threads, a, "threads", 1, PML_READ_THREADS_MAX);
+    if (code == EXIT_OK && args_has(a, "system"))
         return dump_system(app, a);
-    int code = moment_get(&request.moment, a);
+    if (code == EXIT_OK)
+        code = moment_get(&request.moment, a);
     if (code != EXIT_OK)
         return code;
     request.columns = args_value(a, "columns");
@@ -173,7 +177,7 @@ static int run_dump(struct app *app, const args *a)
     if (code == EXIT_OK)
         code = scan_new(&scan, table, &request);
     if (code == EXIT_OK)
-        code = dump(app, scan, !args_has(a, "unsorted"));
+        code = dump(app, scan, threads, !args_has(a, "unsorted"));
     pml_scan_free(scan);
     if (table != NULL)
         pml_table_release(table);
@@ -184,6 +188,7 @@ static int run_dump(struct app *app, const args *a)
 static const args_option dump_options[] = {{"columns", "a,b", "columns, in this order (default: all)"},
                                            {"filter", "PREDICATE", "rows that match, in JSON: {\"eq\":[\"id\",7]}"},
                                            OPTION_MOMENT,
+                                           {"threads", "N", "read with N threads"},
                                            {"branch", "NAME", "a branch of the table"},
                                            {"system", "NAME", "a system table: snapshots, schemas, files, audit_log, ..."},
                                            {"option", "KEY=VALUE", "a table option for this command; may be repeated"},

@@ -99,6 +99,8 @@ void pml_shared__dissolve(struct ArrowArray *out, pml_shared *s);
    of `rows` rows taken from `extra` (moved in, consecutive; untouched on failure). columns NULL: the first n_columns. */
 int pml_shared__slice(struct ArrowArray *out, pml_shared *s, int64_t row, int64_t rows, const int32_t *columns,
                       size_t n_columns, struct ArrowArray *extra, pml_error *err);
+/* Takes the first *skip rows off a struct array, which is released when none is left; *skip is what is still to skip. */
+int pml_batch__drop_front(struct ArrowArray *batch, pml_env *env, int64_t *skip, pml_error *err);
 
 /* Bytes of the visible rows of a batch in its buffers, for accounting. Costs O(columns). */
 uint64_t pml_batch__bytes(const struct ArrowArray *batch, const pml_field *fields, size_t n);

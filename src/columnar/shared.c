@@ -141,3 +141,20 @@ out:
     }
     return rc;
 }
+
+int pml_batch__drop_front(struct ArrowArray *batch, pml_env *env, int64_t *skip, pml_error *err)
+{
+    pml_shared *s;
+    int64_t n = batch->length, from = n < *skip ? n : *skip;
+    *skip -= from;
+    if (from == 0)
+        return PML_OK;
+    if (from == n) {
+        pml_array__release(batch);
+        return PML_OK;
+    }
+    PML_RETURN_IF(pml_shared__new(&s, env, batch, err));
+    int rc = pml_shared__slice(batch, s, from, n - from, NULL, (size_t)pml_shared__array(s)->n_children, NULL, err);
+    pml_shared__release(s);
+    return rc;
+}

@@ -14,6 +14,7 @@ typedef struct pml_format_read {
     const pml_field *fields; /* wanted, in this order; matched to the file by name, missing ones read as null */
     size_t n_fields;
     const pml_pred *predicate; /* skips parts of the file by their statistics; never exact. NULL: none */
+    bool match_rows; /* leave out single rows that it does not keep, too, where that pays */
     int64_t batch_rows;
     /* Rows of the file, counted as they lie in it, that are wanted; others do not come. NULL: all. One for each row of the file, and kept
        by the caller until the stream is released. */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "format/bridge_load.h"
-#include "format/parquet_prune.h"
+#include "format/parquet_match.h"
 #include "format/read_common.h"
 #include "storage/stream.h"
 
@@ -185,6 +185,8 @@ static int open_stream(parquet_reader *r, const pml_format_read *q, pml_error *e
     const pml_parquet_file file = {&r->arena, r->bridge, r->file, r->path, &file_schema, columns};
     PML_TRY(pml_selection__check(q->rows, r->bridge->parquet_rows(r->file), r->path, err));
     PML_TRY(pml_parquet__choose_rows(&rows, &file, q, err));
+    if (q->match_rows)
+        PML_TRY(pml_parquet__match_rows(&rows, &file, q, err));
     r->rows_left = rows.total;
     if (q->rows != NULL)
         PML_TRY(select_rows(r, &rows, &file, q->rows, err));

@@ -5,8 +5,9 @@
  *   bits 127..16   the key columns one after the other, most significant first, as much of them as there is room for
  *   bits 15..0     the run, so that one comparison also settles which of two equal keys is older
  *
- * Fixed-width columns are their column keys (columnar/column_keys.h) with the sign bit turned. A text fills the rest: its first bytes,
- * padded with zeros, then one byte: its length, or one more than there was room for. So short texts are settled by their prefix, too.
+ * Fixed-width columns are their column keys (columnar/column_keys.h) with the sign bit turned, -0.0 as 0.0. A text fills the rest: its
+ * first bytes, padded with zeros, then one byte: its length, or one more than there was room for. So short texts are settled by their
+ * prefix, too.
  *
  * Long texts often begin alike in the whole table. What all keys met so far have in common at their beginning is left out of their
  * prefixes: it only ever gets shorter, when a batch comes whose first or last key (those between lie in between) begins otherwise. Then

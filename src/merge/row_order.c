@@ -25,9 +25,11 @@ COMPARE_FIXED(compare_int16, int16_t)
 COMPARE_FIXED(compare_int32, int32_t)
 COMPARE_FIXED(compare_int64, int64_t)
 COMPARE_FIXED(compare_int128, pml_int128)
+/* As Java's < and >: both zeros are equal, and NaN to everything. */
+COMPARE_FIXED(compare_float, float)
+COMPARE_FIXED(compare_double, double)
 
-/* BOOLEAN, FLOAT, DOUBLE. */
-static int compare_keys(const pml_type *t, const struct ArrowArray *a, int64_t row_a, const struct ArrowArray *b,
+static int compare_boolean(const pml_type *t, const struct ArrowArray *a, int64_t row_a, const struct ArrowArray *b,
                         int64_t row_b)
 {
     int64_t ka, kb;
@@ -118,9 +120,9 @@ static int compare_row(const pml_type *t, const struct ArrowArray *a, int64_t ro
 static pml_compare compare_of(const pml_type *t)
 {
     switch (t->kind) {
-    case PML_TYPE_BOOLEAN:
-    case PML_TYPE_FLOAT:
-    case PML_TYPE_DOUBLE: return compare_keys;
+    case PML_TYPE_BOOLEAN: return compare_boolean;
+    case PML_TYPE_FLOAT: return compare_float;
+    case PML_TYPE_DOUBLE: return compare_double;
     case PML_TYPE_TINYINT: return compare_int8;
     case PML_TYPE_SMALLINT: return compare_int16;
     case PML_TYPE_INT:

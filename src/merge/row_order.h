@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The order of rows by some of their columns, as Java's generated comparators have it: nulls first, also when descending; numbers by
- * value, -0.0 before 0.0 and NaN last; texts by unsigned bytes; ARRAY, ROW, VECTOR and MAP member by member. The compare functions are
+ * value, -0.0 as 0.0 and NaN as everything; texts by unsigned bytes; ARRAY, ROW, VECTOR and MAP member by member. The compare functions are
  * chosen once; nothing is decoded into values.
  */
 #ifndef PML_MERGE_ROW_ORDER_H

@@ -21,11 +21,17 @@ typedef struct range {
 
 /* ---- keys ---- */
 
+/* -0.0 and 0.0 are one key. */
+static bool both_zero(const pml_value *a, const pml_value *b)
+{
+    return (a->kind == PML_VALUE_FLOAT && a->f == 0 && b->f == 0) || (a->kind == PML_VALUE_DOUBLE && a->d == 0 && b->d == 0);
+}
+
 static int keys_compare(const pml_value *a, const pml_value *b, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         int c = pml_value__compare(&a[i], &b[i]);
-        if (c != 0)
+        if (c != 0 && !both_zero(&a[i], &b[i]))
             return c;
     }
     return 0;

@@ -62,6 +62,7 @@ static const binding bindings[] = {
     {"source.split.open-file-cost", BIND_INT64, AT(split_open_cost), 1},
     {"branch", BIND_STRING, AT(branch), 0},
     {"deletion-vectors.enabled", BIND_BOOL, AT(deletion_vectors), 0},
+    {"data-evolution.enabled", BIND_BOOL, AT(data_evolution), 0},
     {"file-index.read.enabled", BIND_BOOL, AT(file_index_read), 0},
     {"index-file-in-data-file-dir", BIND_BOOL, AT(index_in_data_dir), 0},
     {"merge-engine", BIND_INDEX, AT(merge_engine), 0},

@@ -37,6 +37,7 @@ typedef struct pml_table_options {
     int64_t split_target_size, split_open_cost;
     const char *branch; /* "main" */
     bool index_in_data_dir, file_index_read;
+    bool data_evolution; /* files hold some of the columns only (table/plan_columns.c) */
     /* tables with a primary key; what names columns, and what only merging asks for, is in merge/merge_options.h */
     enum {
         PML_MERGE_ENGINE_DEDUPLICATE = 0,

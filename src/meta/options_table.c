@@ -77,8 +77,8 @@ const pml_option_rule pml_option_rules[] = {
     HONOURED("orc.timestamp-ltz.legacy.type", BOOL, "true", NULL),
     IGNORED("orc.*", STRING, NULL, "shapes what Java writes; we write no ORC files"),
     IGNORED("avro.*", STRING, NULL, "shapes what Java writes; every reader takes either"),
-    IGNORED("csv.*", STRING, NULL, "no CSV data files"),
-    IGNORED("json.*", STRING, NULL, "no JSON data files"),
+    IGNORED("csv.*", STRING, NULL, "CSV data files are refused"),
+    IGNORED("json.*", STRING, NULL, "JSON data files are refused"),
     HONOURED("read.batch-size", INT, "1024", NULL),
     HONOURED("read.validate", ENUM, "full", "full|basic"), /* ours */
     HONOURED("read.untrusted", BOOL, "false", NULL), /* ours */
@@ -105,11 +105,12 @@ const pml_option_rule pml_option_rules[] = {
     HONOURED("fields.*", STRING, NULL, NULL), /* of merge engines: merge/merge_options.h */
     FIXED_HONOURED("partition.default-name", STRING, "__DEFAULT_PARTITION__"),
     FIXED_HONOURED("partition.legacy-name", BOOL, "true"),
-    FIXED_REFUSED("row-tracking.enabled", BOOL, "false", "false", "row-tracking", "rows have ids that commits must hand out"),
+    {"row-tracking.enabled", PML_OPTION_BOOL, "false", PML_OPTION_REFUSED_WRITE, "false", "row-tracking",
+     "rows have ids that commits must hand out", true},
     IGNORED("row-tracking.*", STRING, NULL, "has no effect without row-tracking.enabled"),
-    FIXED_REFUSED("data-evolution.enabled", BOOL, "false", "false", "data-evolution",
-            "columns of one row lie in several files"),
-    IGNORED("global-index.*", STRING, NULL, "only data evolution, which is refused"),
+    {"data-evolution.enabled", PML_OPTION_BOOL, "false", PML_OPTION_REFUSED_WRITE, "false", "data-evolution",
+     "columns of one row lie in several files", true},
+    IGNORED("global-index.*", STRING, NULL, "makes reads with data evolution faster only"),
     {"deletion-vectors.enabled", PML_OPTION_BOOL, "false", PML_OPTION_REFUSED_WRITE, "false", "deletion-vectors",
      "rows of a file may be deleted", true},
     HONOURED("deletion-vectors.merge-on-read", BOOL, "false", NULL),

@@ -291,6 +291,7 @@ int pml_path__data_file(char **out, pml_env *env, const char *root, const pml_ta
                         const pml_table_options *o, pml_bytes partition, int32_t bucket, const pml_data_file *f,
                         pml_error *err)
 {
+    *out = NULL;
     PML_RETURN_IF(check_name(f->name, err));
     if (f->external_path == NULL || f->external_path[0] == '\0')
         return pml_path__in_bucket(out, env, root, s, o, partition, bucket, f->name, err);

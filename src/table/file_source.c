@@ -141,6 +141,7 @@ static int open_stored(file_reader *r, const pml_file_source *q, pml_error *err)
     const pml_format_read request = {.fields = r->assembly.stored_fields,
                                      .n_fields = r->assembly.n_stored,
                                      .predicate = r->predicate,
+                                     .match_rows = true,
                                      .batch_rows = q->batch_rows,
                                      .rows = r->chosen.rows.words == NULL ? NULL : &r->chosen.rows,
                                      .checksums = q->validate_full,

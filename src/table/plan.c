@@ -6,7 +6,7 @@
  *   2. refuse by name what the snapshot holds and this version cannot read rightly
  *   3. live files, pruned by partition and by statistics
  *   4. splits: files of one partition-bucket, packed in write order up to the target size; the last one carries the memory
- * Tables with a primary key take 3 and 4 otherwise: plan_pk.c.
+ * Tables with a primary key take 3 and 4 otherwise: plan_pk.c. Tables with data evolution are pruned by statistics in 4.
  */
 #include <string.h>
 
@@ -153,8 +153,7 @@ static void add_read_column(void *arg, int32_t id)
 /* Whether every column that will be read of a file of this schema is there as what it is now. */
 static int check_casts(pml_plan *p, const pml_table_schema *written, const pml_data_file *f, pml_error *err)
 {
-    static const pml_string_list all = {0};
-    const pml_written w = {written, &all};
+    const pml_written w = {written, &f->write_cols};
     const pml_value none[PML_PARTITION_KEYS_MAX] = {{0}};
     struct read_column_walk walk = {p->schema, NULL, p->n_columns};
     pml_assembly assembly;
@@ -173,7 +172,7 @@ static int check_casts(pml_plan *p, const pml_table_schema *written, const pml_d
     rc = pml_evolution__assembly(&assembly, &arena, p->schema, &w, walk.fields, walk.n, none, err);
     if (rc == PML_E_UNSUPPORTED)
         rc = pml_error__prefix(err, rc, "%s of %s (schema %lld)", f->name, p->table->path, (long long)written->id);
-    if (rc == PML_OK)
+    if (rc == PML_OK && !f->write_cols.present)
         p->castable = written;
 out:
     pml_arena__clear(&arena);
@@ -206,9 +205,11 @@ int pml_plan__refuse_file(pml_plan *p, int32_t bucket, const pml_data_file *f, p
 {
     char format[16];
     const pml_table_schema *written;
+    if (p->table->options.data_evolution)
+        PML_RETURN_IF(pml_plan__refuse_columns_file(p, f, err));
     PML_RETURN_IF(pml_path__format(format, f->name, err));
     PML_RETURN_IF(pml_format__check_readable(format, f->name, p->table->options.read_untrusted, err));
-    if (f->write_cols.present)
+    if (f->write_cols.present && !p->table->options.data_evolution)
         return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_DATA_FILE, f->name,
                              "needs data-evolution: %s of %s holds some of the columns only", f->name, p->table->path);
     if (bucket < 0)
@@ -243,11 +244,12 @@ static int plan_files(pml_manifest_entries *live, pml_plan *p, const pml_snapsho
         goto out;
     }
     for (size_t i = 0; i < live->n; i++) {
-        bool matches;
+        bool matches = true;
         const pml_table_schema *written;
         PML_TRY(pml_plan__refuse_file(p, live->v[i].bucket, &live->v[i].file, err));
         PML_TRY(pml_table__schema_at(&written, p->table, live->v[i].file.schema_id, err));
-        PML_TRY(pml_prune__file(&matches, &prune, written, &live->v[i].file, err));
+        if (!p->table->options.data_evolution) /* there it takes all files of the same rows: plan_columns.c */
+            PML_TRY(pml_prune__file(&matches, &prune, written, &live->v[i].file, err));
         if (matches)
             live->v[kept++] = live->v[i];
     }

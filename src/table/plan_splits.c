@@ -180,11 +180,28 @@ static int deletion_of(const pml_deletion **out, pml_plan *p, const pml_data_spl
     return PML_OK;
 }
 
+/* The files of a split as they are read. */
+static int order_files(const pml_data_file ***out, size_t *n, pml_plan *p, int32_t bucket, const pml_data_split *d, pml_error *err)
+{
+    const pml_data_file **files = pml_arena__array(&p->arena, d->n_files, sizeof *files);
+    *out = files;
+    *n = d->n_files;
+    if (files == NULL)
+        return pml_error__no_memory(err);
+    for (size_t i = 0; i < *n; i++) {
+        PML_RETURN_IF(pml_plan__refuse_file(p, bucket, &d->files[i], err));
+        files[i] = &d->files[i];
+    }
+    return p->table->options.data_evolution ? pml_plan__order_columns(files, n, p, err) : PML_OK;
+}
+
 static int add_part(pml_plan *p, size_t *cap, const pml_plan_part *part, const pml_data_split *d, pml_error *err)
 {
     bool disk = part->bytes.ptr != NULL;
     pml_split *s;
     pml_bytes row;
+    const pml_data_file **files = NULL;
+    size_t n = 0;
     pml_bytes partition = disk ? d->partition : part->partition;
     PML_RETURN_IF(pml_binary_row__uncount(&row, partition, p->schema->n_partition_keys, err));
     PML_RETURN_IF(pml_plan__add_split(&s, p, cap, disk ? d->n_files : 0, err));
@@ -198,11 +215,11 @@ static int add_part(pml_plan *p, size_t *cap, const pml_plan_part *part, const p
     s->memory_part = part->memory_part;
     s->memory_rows = part->memory_rows;
     PML_RETURN_IF(pml_plan__partition_path(&s->partition_path, p, s->partition, err));
-    for (size_t i = 0; disk && i < d->n_files; i++) {
+    PML_RETURN_IF(disk ? order_files(&files, &n, p, s->bucket, d, err) : PML_OK);
+    for (size_t i = 0; i < n; i++) {
         const pml_deletion *deletion;
-        PML_RETURN_IF(pml_plan__refuse_file(p, s->bucket, &d->files[i], err));
-        PML_RETURN_IF(deletion_of(&deletion, p, d, i, err));
-        PML_RETURN_IF(pml_plan__add_file(p, s, &d->files[i], deletion, err));
+        PML_RETURN_IF(deletion_of(&deletion, p, d, (size_t)(files[i] - d->files), err));
+        PML_RETURN_IF(pml_plan__add_file(p, s, files[i], deletion, err));
     }
     return PML_OK;
 }

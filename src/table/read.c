@@ -2,7 +2,7 @@
 /*
  * Reading a split: its files one after the other, then its memory, as one stream; or its files merged (read_merge.c).
  *
- *   source batch (file_source.c, read_merge.c, or memory put together by assemble.c) in "read columns" order: output columns first,
+ *   source batch (file_source.c, read_columns.c, read_merge.c, or memory put together by assemble.c) in "read columns" order: output columns first,
  *   then those that only the predicate needs, then the kind of a merged row if it is wanted
  *     -> exact predicate
  *     -> output: the read columns cut down to the output columns, rows gathered when the predicate dropped any
@@ -12,6 +12,7 @@
 #include "meta/partition.h"
 #include "table/assemble.h"
 #include "table/file_source.h"
+#include "table/read_columns.h"
 #include "table/read_merge.h"
 
 typedef struct split_reader {
@@ -101,6 +102,23 @@ static int open_merged(split_reader *r, pml_error *err)
     return pml_merge_read__open(&r->source, &request, err);
 }
 
+/* Files [first, end), which have columns of the same rows. */
+static int open_columns(split_reader *r, size_t first, size_t end, pml_error *err)
+{
+    const pml_columns_read request = {.plan = r->plan,
+                                      .split = r->split,
+                                      .first = first,
+                                      .end = end,
+                                      .fields = r->read_fields,
+                                      .n_fields = r->n_read,
+                                      .predicate = r->plan->predicate,
+                                      .indexes = r->plan->table->options.file_index_read,
+                                      .batch_rows = r->batch_rows,
+                                      .validate_full = r->validate_full};
+    r->next_file = end;
+    return pml_columns_read__open(&r->source, &request, err);
+}
+
 /* Opens the next file or the memory part. */
 static int open_next(split_reader *r, pml_error *err)
 {
@@ -112,6 +130,9 @@ static int open_next(split_reader *r, pml_error *err)
         const pml_memory_read request = {r->memory.stored_fields, r->memory.n_stored, r->plan->predicate, r->batch_rows};
         return r->plan->memory->open(&r->source, r->plan->pins, (size_t)r->split->memory_part, &request, err);
     }
+    size_t end = pml_split__rows_end(r->split, i);
+    if (end > i + 1)
+        return open_columns(r, i, end, err);
     const pml_file_source request = {.plan = r->plan,
                                      .indexes = r->plan->table->options.file_index_read,
                                      .split = r->split,

@@ -22,6 +22,8 @@
 const pml_field pml_field_sequence_number = {.id = PML_ID_SEQUENCE, .name = "_SEQUENCE_NUMBER", .type = {.kind = PML_TYPE_BIGINT}};
 const pml_field pml_field_value_kind = {.id = PML_ID_VALUE_KIND, .name = "_VALUE_KIND", .type = {.kind = PML_TYPE_TINYINT}};
 
+enum { RUN_BATCH_ROWS_MAX = 8192 }; /* all runs of a section hold a batch at once, so a large one is put together of smaller ones */
+
 typedef struct merge_reader {
     pml_env *env;
     pml_plan *plan;
@@ -51,20 +53,67 @@ typedef struct file_run {
     size_t next;
     const pml_pred *predicate;
     struct ArrowArrayStream source; /* release NULL: none open */
+    int64_t rows_at_once;           /* of the open one */
+    int64_t given, skip;            /* rows of it */
 } file_run;
 
-static int run_open_next(file_run *run, pml_error *err)
+/* What is done once for each batch and column costs more than the values of a thousand rows. Rows that a merge reads are seen by nobody
+   else, so they come in larger batches than the caller's where they are narrow (compressed). */
+enum { RUN_ROWS = 4096, NARROW_ROW_BYTES = 512 };
+
+static int64_t asked_rows(const file_run *run)
+{
+    return run->reader->batch_rows < RUN_BATCH_ROWS_MAX ? run->reader->batch_rows : RUN_BATCH_ROWS_MAX;
+}
+
+/* With a predicate how many rows are left out may depend on it: then there would be no going on where a read has failed. */
+static int64_t rows_at_once(const file_run *run, const pml_data_file *f)
+{
+    int64_t wanted = asked_rows(run);
+    return wanted < RUN_ROWS && run->predicate == NULL && f->size_bytes / NARROW_ROW_BYTES <= f->row_count ? RUN_ROWS : wanted;
+}
+
+static int run_open(file_run *run, size_t i, pml_error *err)
 {
     merge_reader *r = run->reader;
     const pml_file_source request = {.plan = r->plan,
                                      .split = r->split,
-                                     .file = run->files->files[run->next++],
+                                     .file = run->files->files[i],
                                      .fields = r->layout.fields,
                                      .n_fields = r->layout.n_fields,
                                      .predicate = run->predicate,
-                                     .batch_rows = r->batch_rows,
+                                     .batch_rows = run->rows_at_once,
                                      .validate_full = r->validate_full};
     return pml_file_source__open(&run->source, &request, err);
+}
+
+static int run_open_next(file_run *run, pml_error *err)
+{
+    size_t i = run->next++;
+    run->given = run->skip = 0;
+    run->rows_at_once = rows_at_once(run, &run->reader->split->files[run->files->files[i]]);
+    return run_open(run, i, err);
+}
+
+/* The rows were not so narrow: the rest of the file in the caller's batches. */
+static int run_open_again(file_run *run, pml_error *err)
+{
+    run->source.release(&run->source);
+    run->skip = run->given;
+    run->rows_at_once = asked_rows(run);
+    return run_open(run, run->next - 1, err);
+}
+
+static int source_next(file_run *run, struct ArrowArray *out, pml_error *err)
+{
+    int code = run->source.get_next(&run->source, out);
+    int rc = code == 0 ? PML_OK : pml_source__error(&run->source, code, err);
+    if (rc != PML_E_LIMIT || run->rows_at_once == asked_rows(run))
+        return rc;
+    pml_error__clear(err);
+    PML_RETURN_IF(run_open_again(run, err));
+    code = run->source.get_next(&run->source, out);
+    return code == 0 ? PML_OK : pml_source__error(&run->source, code, err);
 }
 
 static int run_next(void *ctx, struct ArrowArray *out, pml_error *err)
@@ -77,15 +126,18 @@ static int run_next(void *ctx, struct ArrowArray *out, pml_error *err)
                 return PML_OK;
             PML_RETURN_IF(run_open_next(run, err));
         }
-        int code = run->source.get_next(&run->source, out);
-        if (code != 0)
-            return pml_source__error(&run->source, code, err);
-        if (out->release != NULL && out->length > 0)
-            return PML_OK;
-        if (out->release != NULL)
-            out->release(out);
-        else
+        PML_RETURN_IF(source_next(run, out, err));
+        if (out->release == NULL) {
             run->source.release(&run->source);
+            continue;
+        }
+        int rc = pml_batch__drop_front(out, run->reader->env, &run->skip, err);
+        if (rc == PML_OK && out->release != NULL && out->length > 0) {
+            run->given += out->length;
+            return PML_OK;
+        }
+        pml_array__release(out);
+        PML_RETURN_IF(rc);
     }
 }
 

@@ -3,7 +3,7 @@
  * A plan read by several threads, in the order of one.
  *
  *   1. The plan is walked as pieces: a file or, of a large one, a part of it; then the memory of its split. A split whose files are
- *      merged is one piece.
+ *      merged is one piece, and so are files with columns of the same rows.
  *   2. Each thread takes the next piece, reads it whole and puts its batches into the piece's queue.
  *   3. The caller takes the batches of the first piece until it ends, then those of the second one, and so on.
  *
@@ -99,12 +99,12 @@ static bool piece_next_locked(parallel_reader *r, pml_split_piece *out)
         p->first = split_end(s);
         return true;
     }
+    p->end = pml_split__rows_end(s, p->first);
     if (p->part == 0)
-        p->parts = parts_of(r, s, p->first);
-    p->end = p->first + 1;
+        p->parts = p->end > p->first + 1 ? 1 : parts_of(r, s, p->first);
     *out = *p;
     if (++p->part == p->parts) {
-        p->first++;
+        p->first = p->end;
         p->part = 0;
     }
     return true;
@@ -147,24 +147,6 @@ static int64_t rows_at_once_locked(const parallel_reader *r)
     return n < r->batch_rows ? r->batch_rows : n;
 }
 
-/* Takes the first *skip rows off; the batch may be gone then. */
-static int drop_front(struct ArrowArray *batch, pml_env *env, int64_t *skip, pml_error *err)
-{
-    pml_shared *s;
-    int64_t n = batch->length, from = n < *skip ? n : *skip;
-    *skip -= from;
-    if (from == 0)
-        return PML_OK;
-    if (from == n) {
-        pml_array__release(batch);
-        return PML_OK;
-    }
-    PML_RETURN_IF(pml_shared__new(&s, env, batch, err));
-    int rc = pml_shared__slice(batch, s, from, n - from, NULL, (size_t)pml_shared__array(s)->n_children, NULL, err);
-    pml_shared__release(s);
-    return rc;
-}
-
 /* All of the piece but its first *done rows, which grow by what is put into the queue. */
 static int piece_read_from(parallel_reader *r, piece_queue *q, int64_t rows_at_once, int64_t *done, pml_error *err)
 {
@@ -181,7 +163,7 @@ static int piece_read_from(parallel_reader *r, piece_queue *q, int64_t rows_at_o
         }
         if (batch.release == NULL)
             break;
-        rc = drop_front(&batch, r->env, &skip, err);
+        rc = pml_batch__drop_front(&batch, r->env, &skip, err);
         if (rc != PML_OK) {
             pml_array__release(&batch);
             break;

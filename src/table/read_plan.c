@@ -168,30 +168,48 @@ static int count_splits(int64_t *rows, pml_plan *plan, pml_split *splits, size_t
     return count_by_reading(rows, &narrow, err);
 }
 
-/* Splits that merge are read, of all others the metadata knows the number of rows. */
+/* What the metadata knows of the rows of a split: false if it must be read, because it merges, or nothing says how many rows of a
+ * file were deleted in place. */
+static bool known_rows(int64_t *rows, const pml_plan *plan, const pml_split *s)
+{
+    if (pml_split__merges(plan, s))
+        return false;
+    *rows = pml_split__rows_on_disk(s);
+    for (size_t i = 0; i < s->n_files; i++) {
+        const pml_deletion *gone = s->deletions[i];
+        if (gone == NULL)
+            continue;
+        if (gone->at.cardinality < 0 || gone->at.cardinality > s->files[i].row_count || *rows == INT64_MAX)
+            return false;
+        *rows -= gone->at.cardinality;
+    }
+    return true;
+}
+
+/* Splits of which the metadata does not know the number of rows are read. */
 static int count_without_predicate(int64_t *rows, pml_plan *plan, pml_error *err)
 {
     size_t n = 0;
-    int64_t merged = 0;
+    int64_t known = 0, counted = 0;
     int rc = PML_OK;
-    pml_split *merging = pml_env__calloc(plan->env, plan->n_splits, sizeof *merging);
-    if (merging == NULL)
+    pml_split *unknown = pml_env__calloc(plan->env, plan->n_splits, sizeof *unknown);
+    if (unknown == NULL)
         return pml_error__no_memory(err);
     bool over = false;
     for (size_t i = 0; i < plan->n_splits; i++) {
-        if (pml_split__merges(plan, &plan->splits[i])) {
-            merging[n++] = plan->splits[i];
+        if (!known_rows(&known, plan, &plan->splits[i])) {
+            unknown[n++] = plan->splits[i];
             continue;
         }
-        over = over || __builtin_add_overflow(*rows, pml_split__rows_on_disk(&plan->splits[i]), rows) ||
+        over = over || __builtin_add_overflow(*rows, known, rows) ||
                __builtin_add_overflow(*rows, plan->splits[i].memory_rows, rows);
     }
     if (!over && n > 0)
-        rc = count_splits(&merged, plan, merging, n, err);
-    if (rc == PML_OK && (over || __builtin_add_overflow(*rows, merged, rows)))
+        rc = count_splits(&counted, plan, unknown, n, err);
+    if (rc == PML_OK && (over || __builtin_add_overflow(*rows, counted, rows)))
         rc = pml_error__at(err, PML_E_CORRUPT, PML_PLACE_SNAPSHOT, plan->table->path,
                            "the row counts of snapshot %lld of %s pass 2^63", (long long)plan->snapshot_id, plan->table->path);
-    pml_env__free(plan->env, merging);
+    pml_env__free(plan->env, unknown);
     return rc;
 }
 

@@ -36,6 +36,7 @@ typedef struct pml_split {
     const char *partition_path;
     int32_t bucket, total_buckets;
     bool raw_convertible; /* as Java says of it: its files may be read one by one */
+    bool by_columns;      /* files next to each other with the same first row id hold columns of the same rows */
     size_t n_files;
     pml_data_file *files;
     const char **paths;   /* full path of each file */
@@ -92,6 +93,18 @@ int pml_plan__sections(struct pml_sections *out, pml_arena *arena, const pml_pla
                        pml_error *err);
 /* Whether several rows of a key meet in the split, or rows that are deletes. If not, its files are read one by one, each row as +I. */
 bool pml_split__merges(const pml_plan *p, const pml_split *s);
+
+/* ---- data evolution (plan_columns.c) ---- */
+/* What pml_plan__refuse_file says of a file of such a table only. */
+int pml_plan__refuse_columns_file(pml_plan *p, const pml_data_file *f, pml_error *err);
+/* Brings files into the order of reading: by row id, of the same rows the newest first. Those without rows are taken out.
+   PML_E_CORRUPT naming two files with some rows in common. */
+int pml_plan__order_columns(const pml_data_file **files, size_t *n, const pml_plan *p, pml_error *err);
+/* Takes ordered files out none of whose rows can match. */
+int pml_plan__prune_columns(const pml_data_file **files, size_t *n, pml_plan *p, struct pml_prune *prune, pml_error *err);
+/* Behind the ordered files that have the rows of file `first`; in a split of another table behind `first`. */
+size_t pml_plan__rows_end(const pml_data_file *const *files, size_t n, size_t first);
+size_t pml_split__rows_end(const pml_split *s, size_t first);
 
 /* Rows of the files of a split by the metadata, at most INT64_MAX. */
 int64_t pml_split__rows_on_disk(const pml_split *s);

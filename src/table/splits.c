@@ -124,7 +124,7 @@ int pml_plan__add_split(pml_split **out, pml_plan *p, size_t *cap, size_t n_file
         *cap = wider;
     }
     pml_split *s = &p->splits[p->n_splits];
-    *s = (pml_split){.memory_part = -1};
+    *s = (pml_split){.memory_part = -1, .by_columns = p->table->options.data_evolution};
     s->files = pml_arena__array(&p->arena, n_files, sizeof *s->files);
     s->paths = pml_arena__array(&p->arena, n_files, sizeof *s->paths);
     s->deletions = pml_arena__array(&p->arena, n_files, sizeof *s->deletions);
@@ -138,6 +138,10 @@ int pml_plan__add_split(pml_split **out, pml_plan *p, size_t *cap, size_t n_file
 int pml_plan__add_file(pml_plan *p, pml_split *s, const pml_data_file *file, const pml_deletion *deletion, pml_error *err)
 {
     char *path;
+    if (deletion != NULL && s->by_columns) /* Java 1.4.2 has no such tables either */
+        return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_DATA_FILE, file->name,
+                             "needs data-evolution: rows of %s of %s were deleted, which this version does not read together with it",
+                             file->name, p->table->path);
     s->files[s->n_files] = *file;
     s->deletions[s->n_files] = deletion;
     PML_RETURN_IF(pml_path__data_file(&path, p->env, p->table->path, p->schema, &p->table->options, s->partition, s->bucket, file,
@@ -174,53 +178,80 @@ int pml_plan__add_group_split(pml_split **out, pml_plan *p, size_t *cap, const p
     return PML_OK;
 }
 
-static int pack_group(pml_plan *p, size_t *cap, pml_plan_group *g, pml_error *err)
+static int order_group(const pml_plan *p, pml_plan_group *g, pml_error *err)
 {
-    const char *shown = NULL;
-    pml_split *last = NULL;
     ordered *files = pml_env__calloc(p->env, g->n, sizeof *files);
-    int rc;
     if (files == NULL)
         return pml_error__no_memory(err);
-    PML_TRY(pml_plan__partition_path(&shown, p, g->partition, err));
     for (size_t i = 0; i < g->n; i++)
         files[i] = (ordered){g->files[i], i};
     if (g->n > 1)
         qsort(files, g->n, sizeof *files, compare_order);
     for (size_t i = 0; i < g->n; i++)
         g->files[i] = files[i].file;
+    pml_env__free(p->env, files);
+    return PML_OK;
+}
+
+/* Files [from, end) of the group as a split. */
+static int cut_split(pml_plan *p, size_t *cap, const pml_plan_group *g, const char *shown, size_t from, size_t end, pml_error *err)
+{
+    pml_split *s;
+    PML_RETURN_IF(pml_plan__add_group_split(&s, p, cap, g, shown, g->files + from, end - from, err));
+    s->raw_convertible = true;
+    for (size_t i = 0; i < s->n_files; i++)
+        s->raw_convertible = s->raw_convertible && pml_split__rows_end(s, i) == i + 1;
+    return PML_OK;
+}
+
+/* What files [first, end), which stay together, count for. Sizes come from files: no sum that may overflow. */
+static int64_t weight_of(const pml_plan_group *g, size_t first, size_t end, int64_t least)
+{
+    int64_t sum = 0;
+    for (size_t i = first; i < end; i++)
+        if (__builtin_add_overflow(sum, g->files[i]->size_bytes, &sum))
+            sum = INT64_MAX;
+    return sum > least ? sum : least;
+}
+
+static int pack_group(pml_plan *p, size_t *cap, pml_plan_group *g, pml_prune *prune, pml_error *err)
+{
     const pml_table_options *o = &p->table->options;
+    const char *shown = NULL;
     size_t from = 0;
     int64_t weight = 0;
-    for (size_t i = 0; i < g->n; i++) {
-        int64_t w = g->files[i]->size_bytes > o->split_open_cost ? g->files[i]->size_bytes : o->split_open_cost;
-        if (i > from && w > o->split_target_size - weight) { /* sizes come from files: no sum that may overflow */
-            PML_TRY(pml_plan__add_group_split(&last, p, cap, g, shown, g->files + from, i - from, err));
-            last->raw_convertible = true;
+    PML_RETURN_IF(pml_plan__partition_path(&shown, p, g->partition, err));
+    if (o->data_evolution) {
+        PML_RETURN_IF(pml_plan__order_columns(g->files, &g->n, p, err));
+        PML_RETURN_IF(pml_plan__prune_columns(g->files, &g->n, p, prune, err));
+    } else {
+        PML_RETURN_IF(order_group(p, g, err));
+    }
+    for (size_t i = 0, end; i < g->n; i = end) {
+        end = o->data_evolution ? pml_plan__rows_end(g->files, g->n, i) : i + 1;
+        int64_t w = weight_of(g, i, end, o->split_open_cost);
+        if (i > from && w > o->split_target_size - weight) {
+            PML_RETURN_IF(cut_split(p, cap, g, shown, from, i, err));
             from = i;
             weight = 0;
         }
         weight += w;
     }
-    if (g->n > from || g->memory_part >= 0) {
-        PML_TRY(pml_plan__add_group_split(&last, p, cap, g, shown, g->files + from, g->n - from, err));
-        last->raw_convertible = true;
-    }
+    if (g->n > from || g->memory_part >= 0)
+        PML_RETURN_IF(cut_split(p, cap, g, shown, from, g->n, err));
     if (g->memory_part >= 0) {
         pml_memory_part part;
         p->memory->part(p->pins, (size_t)g->memory_part, &part);
         p->splits[p->n_splits - 1].memory_part = g->memory_part;
         p->splits[p->n_splits - 1].memory_rows = part.rows;
     }
-out:
-    pml_env__free(p->env, files);
-    return rc;
+    return PML_OK;
 }
 
 int64_t pml_split__rows_on_disk(const pml_split *s)
 {
     int64_t rows = 0;
-    for (size_t i = 0; i < s->n_files; i++)
+    for (size_t i = 0; i < s->n_files; i = pml_split__rows_end(s, i))
         if (__builtin_add_overflow(rows, s->files[i].row_count, &rows))
             return INT64_MAX;
     return rows;
@@ -242,7 +273,7 @@ int pml_plan__make_splits(pml_plan *p, const pml_manifest_entries *live, pml_err
     }
     PML_TRY(group_memory(&g, &key, p, &prune, err));
     for (size_t i = 0; i < g.n; i++)
-        PML_TRY(p->schema->n_keys > 0 ? pml_plan__pack_keyed(p, &cap, g.v[i], &prune, err) : pack_group(p, &cap, g.v[i], err));
+        PML_TRY(p->schema->n_keys > 0 ? pml_plan__pack_keyed(p, &cap, g.v[i], &prune, err) : pack_group(p, &cap, g.v[i], &prune, err));
 out:
     pml_prune__clear(&prune);
     pml_buf__clear(&key);

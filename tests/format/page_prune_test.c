@@ -23,6 +23,7 @@ typedef struct world {
     const pml_bridge *bridge;
     pml_bridge_write_options options;
     const pml_row_set *chosen; /* NULL: all rows */
+    bool match;                /* leave single rows out, too */
 } world;
 
 static void write_file(const char *path, const uint8_t *data, size_t len)
@@ -87,8 +88,8 @@ static int64_t read_part(world *w, const int32_t *columns, size_t n, const pml_p
     int64_t rows = 0;
     for (size_t i = 0; i < n; i++)
         fields[i] = w->fields[columns[i]];
-    const pml_format_read q = {.fields = fields, .n_fields = n, .predicate = p, .batch_rows = 11, .checksums = true, .check_values = true,
-                               .part = part, .parts = parts, .rows = w->chosen};
+    const pml_format_read q = {.fields = fields, .n_fields = n, .predicate = p, .match_rows = w->match, .batch_rows = 11, .checksums = true,
+                               .check_values = true, .part = part, .parts = parts, .rows = w->chosen};
     int rc = pml_format__open(&stream, w->k->t->env, "parquet", w->path, &q, err);
     while (rc == PML_OK) {
         rc = stream.get_next(&stream, &batch) != 0 ? pml_stream_error(&stream, err) : PML_OK;
@@ -149,7 +150,8 @@ static void random_predicates(table_kit *k)
         assert_int_equal(w.n, 23);
         for (int32_t parts = 0; parts < 9; parts += 1 + parts / 3)
             assert_int_equal(read_all(&w, every_column, w.n, NULL, parts), ROWS);
-        for (int i = 0; i < 20; i++) {
+        for (int i = 0; i < 40; i++) {
+            w.match = i >= 20;
             const pml_pred *p = kit_random_predicate(k, &w.arena, i % 4);
             skipped += ROWS - read_all(&w, every_column, w.n, p, (int32_t)(test_random(k->t) % 5));
         }
@@ -192,6 +194,7 @@ static void chosen_rows(table_kit *k)
             const pml_pred *p = i % 3 == 0 ? kit_random_predicate(k, &w.arena, i % 4) : NULL;
             choose(&chosen, k, i % 2 == 1);
             w.chosen = &chosen;
+            w.match = i >= 12;
             rows = read_all(&w, every_column, i % 5 == 0 ? 0 : w.n, i % 5 == 0 ? NULL : p, (int32_t)(test_random(k->t) % 5));
             assert_true(rows <= pml_row_set__count(&chosen, 0, ROWS));
             pml_row_set__clear(&chosen);
@@ -224,6 +227,9 @@ static void one_value(table_kit *k)
         /* Predicate columns alone, and one that is nested. */
         const int32_t two[] = {21, 0};
         assert_int_equal(read_all(&w, two, 2, kit_leaf(k, &w.arena, 0, PML_PRED_EQ, &v, 1), 3), rows);
+        w.match = true;
+        assert_int_equal(read_all(&w, every_column, w.n, kit_leaf(k, &w.arena, 0, PML_PRED_EQ, &v, 1), 0), ALIKE);
+        w.match = false;
     }
     world_close(&w);
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What pml writes, Java reads, and the other way round; scripts/check-java runs this.
 
-java_suite.py [--only TEXT] [--seed N] [--keep DIR] -- JAVA COMMAND...     PML names the command
+java_suite.py [--only TEXT] [--seed N] [--random N] [--keep DIR] -- JAVA COMMAND...     PML names the command
 """
 import argparse
 import os
@@ -14,15 +14,19 @@ import java_concurrent
 import java_evolution
 import java_live
 import java_mixed
+import java_random
 import java_roundtrip
 import java_travel
 import support
+
+RANDOM_TABLES = 30  # of a run with everything else
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", metavar="TEXT", help="only cases with this in their name")
     parser.add_argument("--seed", type=int, default=int(os.environ.get("SEED", random.randrange(1 << 31))))
+    parser.add_argument("--random", type=int, metavar="N", help="only random tables, of N seeds")
     parser.add_argument("--keep", metavar="DIR", help="leave the tables in this new directory")
     parser.add_argument("java", nargs="+", metavar="COMMAND")
     args = parser.parse_args()
@@ -32,7 +36,8 @@ def main():
     pml, java = support.Pml(os.environ["PML"]), support.Java(args.java)
     with tempfile.TemporaryDirectory() as scratch:
         suite = support.Suite(args.keep or scratch, args.only)
-        for area in (java_roundtrip, java_mixed, java_evolution, java_live, java_travel, java_concurrent):
+        java_random.add_cases(suite, pml, java, args.seed, RANDOM_TABLES if args.random is None else args.random)
+        for area in () if args.random is not None else (java_roundtrip, java_mixed, java_evolution, java_live, java_travel, java_concurrent):
             area.add_cases(suite, pml, java, args.seed)
         java.close()
         return suite.finish()

@@ -192,6 +192,21 @@ def cells_of(line):
     return cells
 
 
+def split_values(text):
+    """The texts of the elements of an array."""
+    parts, depth, start, i = [], 0, 1, 1
+    while i < len(text) - 1:
+        if text[i] == '"':
+            i = string_end(text, i)
+            continue
+        depth += (text[i] in "[{") - (text[i] in "]}")
+        if text[i] == "," and depth == 0:
+            parts.append(text[start:i])
+            start = i + 1
+        i += 1
+    return parts + ([text[start:-1]] if len(text) > 2 else [])
+
+
 def string_end(line, i):
     i += 1
     while line[i] != '"':

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sorted merge against a naive one: all rows of all runs sorted at once, then folded key by key. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "merge/function.h"
+#include "merge/key_prefix.h"
+#include "merge/row_order.h"
 #include "support/merge_kit.h"
 
 static void random_merges_agree_with_the_naive_one(void **state)
@@ -124,6 +127,39 @@ static void a_key_goes_on_when_prefixes_are_made_anew(void **state)
         assert_string_equal(w.result, results[i]);
         simple_world_clear(&w);
     }
+    test_env_close(t);
+}
+
+/* Java compares with < and >, so both zeros are one key, and a sequence field that is NaN is neither older nor newer than others. */
+static void floating_point_numbers_have_the_order_of_java(void **state)
+{
+    (void)state;
+    test_env *t = test_env_open(NULL);
+    enum { MINUS, ZERO, ONE, NO_NUMBER, VALUES };
+    static const double values[VALUES] = {-0.0, 0.0, 1.0, NAN};
+    static const int orders[VALUES][VALUES] = {{0, 0, -1, 0}, {0, 0, -1, 0}, {1, 1, 0, 0}, {0, 0, 0, 0}};
+    const void *buffers[2] = {NULL, values}, *none[1] = {NULL};
+    struct ArrowArray column = {.length = VALUES, .n_buffers = 2, .buffers = buffers}, *children[1] = {&column};
+    struct ArrowArray rows = {.length = VALUES, .n_buffers = 1, .buffers = none, .n_children = 1, .children = children};
+    const pml_field field = {.name = "d", .type = {.kind = PML_TYPE_DOUBLE}};
+    const int32_t position = 0;
+    const pml_merge_layout layout = {.fields = &field, .n_fields = 1, .keys = &position, .n_keys = 1};
+    pml_error err = PML_ERROR_INIT;
+    pml_arena arena;
+    pml_row_order order;
+    pml_prefix_form form;
+    pml_key_prefix prefixes[VALUES];
+    pml_arena__init(&arena, t->env);
+    must_ok(pml_row_order__init(&order, &arena, &field, &position, 1, false, &err), &err);
+    for (int64_t i = 0; i < VALUES; i++)
+        for (int64_t j = 0; j < VALUES; j++)
+            assert_int_equal(pml_row_order__compare(&order, &rows, i, &rows, j), orders[i][j]);
+    must_ok(pml_prefix_form__init(&form, &arena, &layout, &err), &err);
+    pml_prefix_form__meet(&form, &rows);
+    assert_int_equal(pml_prefix_form__load(prefixes, &form, &rows, 0, VALUES, 0), VALUES);
+    assert_true(prefixes[MINUS] == prefixes[ZERO]);
+    assert_true(prefixes[ZERO] < prefixes[ONE]);
+    pml_arena__clear(&arena);
     test_env_close(t);
 }
 
@@ -285,6 +321,7 @@ int main(void)
         cmocka_unit_test(a_run_whose_rows_go_backwards_is_named),
         cmocka_unit_test(rows_of_one_key_may_come_in_any_order),
         cmocka_unit_test(a_key_goes_on_when_prefixes_are_made_anew),
+        cmocka_unit_test(floating_point_numbers_have_the_order_of_java),
         cmocka_unit_test(an_unknown_kind_is_damage),
         cmocka_unit_test(a_null_in_a_key_is_damage),
         cmocka_unit_test(a_lone_retract_passes_and_is_dropped_unless_kept),

@@ -186,8 +186,8 @@ static void unsupported_features_are_named(void **state)
     must_need("\"file.format\":\"ORC\"", "", true, "needs format:orc: option file.format of db.t is 'ORC'");
     must_need("\"file.format\":\"Avro\"", "", true, "needs format:avro: option file.format of db.t is 'Avro'");
     must_need("\"deletion-vectors.enabled\":\"true\"", "", true, "needs deletion-vectors");
-    must_need("\"row-tracking.enabled\":\"TRUE\"", "", false, "needs row-tracking");
-    must_need("\"data-evolution.enabled\":\"true\"", "", false, "needs data-evolution");
+    must_need("\"row-tracking.enabled\":\"TRUE\"", "", true, "needs row-tracking");
+    must_need("\"data-evolution.enabled\":\"true\"", "", true, "needs data-evolution");
     must_need("\"manifest.format\":\"orc\"", "", false, "needs manifest-format:orc");
     must_need("\"query-auth.enabled\":\"true\"", "", false, "needs query-auth");
     must_need("\"type\":\"format-table\"", "", false, "needs table-type:format-table");

@@ -334,9 +334,8 @@ static void unknown_option_values_are_refused_by_name(void **state)
 static void refused_table_features_are_refused_by_name(void **state)
 {
     (void)state;
-    static const char *const options[][2] = {{"row-tracking.enabled", "true"},    {"data-evolution.enabled", "true"},
-                                             {"pk-clustering-override", "true"},  {"deletion-vectors.enabled", "true"},
-                                             {"file.format", "orc"},              {"bucket", "-2"}};
+    static const char *const options[][2] = {
+        {"pk-clustering-override", "true"}, {"file.format", "orc"}, {"bucket", "-2"}};
     rt_kit k;
     rt_kit_create(&k, NULL, "", "");
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {

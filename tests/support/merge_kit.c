@@ -14,9 +14,10 @@ static int64_t below(test_env *t, int64_t n)
 
 /* ---- worlds ---- */
 
+/* NaN is equal to everything, so nothing naive can sort floating-point numbers; merge_test.c has their order. */
 static bool can_order(const pml_type *t)
 {
-    bool ok = t->kind != PML_TYPE_VARIANT && t->kind != PML_TYPE_BLOB;
+    bool ok = t->kind != PML_TYPE_VARIANT && t->kind != PML_TYPE_BLOB && t->kind != PML_TYPE_FLOAT && t->kind != PML_TYPE_DOUBLE;
     for (size_t i = 0; ok && i < pml_layout__children(t); i++)
         ok = can_order(pml_layout__child(t, i));
     return ok;

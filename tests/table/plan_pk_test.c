@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans and reads of tables with a primary key that Java wrote: what is planned, what of it merges, what a query needs, what fails. */
 #include <ftw.h>
+#include <paimonlive/realtime.h>
 #include <paimonlive/rows.h>
 #include <paimonlive/split.h>
 #include <stdio.h>
@@ -170,6 +171,14 @@ static size_t merging_splits(const pml_plan *plan)
     return n;
 }
 
+static void files_must_be_distinct(const pml_plan *plan)
+{
+    for (size_t i = 0; i < plan->n_splits; i++)
+        for (size_t f = 0; f < plan->splits[i].n_files; f++)
+            for (size_t g = 0; g < f; g++)
+                assert_string_not_equal(plan->splits[i].paths[f], plan->splits[i].paths[g]);
+}
+
 static void plan_must_have(const char *name, const query *q, size_t splits, size_t merging, int64_t files)
 {
     test_env *t = test_env_open(NULL);
@@ -177,6 +186,7 @@ static void plan_must_have(const char *name, const query *q, size_t splits, size
     pml_plan *plan = must_plan(table, q);
     if (plan->n_splits != splits || merging_splits(plan) != merging || kit_plan_files(plan) != files)
         fail_msg("%s: %zu splits, %zu merging, %lld files", name, plan->n_splits, merging_splits(plan), (long long)kit_plan_files(plan));
+    files_must_be_distinct(plan);
     pml_plan_free(plan);
     pml_table_release(table);
     test_env_close(t);
@@ -217,6 +227,8 @@ static void conditions_on_keys_leave_files_out_and_conditions_on_values_whole_bu
     /* Few files may hold this name by their statistics, and yet all are needed. */
     plan_must_have("pk_dedup_parquet", &(query){.column = "name", .op = PML_OP_EQ, .value = "updated"}, 2, 2, 8);
     plan_must_have("pk_dedup_parquet", &(query){.column = "name", .op = PML_OP_LT, .value = "!"}, 0, 0, 0);
+    plan_must_have("pk_ten_runs", &(query){.column = "n", .op = PML_OP_LT, .value = "-8500000000000000000"}, 1, 1, 10); /* one may match */
+    plan_must_have("pk_ten_runs", &(query){.column = "n", .op = PML_OP_LT, .value = "-9000000000000000000"}, 0, 0, 0);
 }
 
 static void keys_choose_buckets_also_where_a_partition_has_another_number_of_them(void **state)
@@ -345,6 +357,56 @@ static void options_that_do_not_exist_are_refused(void **state)
     o.reserved = 1;
     must_fail_with(PML_E_INVAL, pml_read_open(&stream, plan, &o, &err), &err);
     pml_plan_free(plan);
+    pml_table_release(table);
+    test_env_close(t);
+}
+
+/* Files of old releases do not say how many deletes they have. */
+static void files_that_may_hold_deletes_are_merged(void **state)
+{
+    (void)state;
+    test_env *t = test_env_open(NULL);
+    pml_error err = PML_ERROR_INIT;
+    pml_table *table = java_open(t, "pk_dedup_compacted_parquet");
+    const query q = {.snapshot = 6};
+    pml_plan *plan = must_plan(table, &q);
+    int64_t raw, merged;
+    must_ok(read_plan(&raw, NULL, t->env, plan, &q, &err), &err);
+    assert_int_equal(merging_splits(plan), 0);
+    plan->splits[1].files[0].delete_row_count.present = false;
+    assert_int_equal(merging_splits(plan), 1);
+    must_ok(read_plan(&merged, NULL, t->env, plan, &q, &err), &err);
+    assert_int_equal(merged, raw);
+    pml_plan_free(plan);
+    pml_table_release(table);
+    test_env_close(t);
+}
+
+static void writes_and_real_time_rows_are_refused_by_name(void **state)
+{
+    (void)state;
+    static const pml_option_pair enabled = {"realtime.enabled", "true"};
+    test_env *t = test_env_open(NULL);
+    pml_table_open_options o = PML_TABLE_OPEN_OPTIONS_INIT;
+    pml_error err = PML_ERROR_INIT;
+    pml_table *table;
+    pml_rt_context *context;
+    pml_rt_writer *live;
+    pml_writer *w;
+    pml_scan *scan;
+    o.options = &enabled;
+    o.n_options = 1;
+    must_ok(pml_table_open(&table, t->env, java_table("pk_ten_runs"), &o, &err), &err);
+    must_ok(pml_rt_context_open(&context, t->env, NULL, &err), &err);
+    must_ok(pml_scan_new(&scan, table, &err), &err);
+    must_fail_with(PML_E_UNSUPPORTED, pml_writer_open(&w, table, &err), &err);
+    assert_non_null(strstr(err.message, "needs primary-key"));
+    must_fail_with(PML_E_UNSUPPORTED, pml_rt_writer_open(&live, table, context, NULL, &err), &err);
+    assert_non_null(strstr(err.message, "needs primary-key"));
+    must_fail_with(PML_E_UNSUPPORTED, pml_scan_set_realtime(scan, context, &err), &err);
+    assert_non_null(strstr(err.message, "needs primary-key"));
+    pml_scan_free(scan);
+    pml_rt_context_close(context);
     pml_table_release(table);
     test_env_close(t);
 }
@@ -602,6 +664,8 @@ int main(void)
         cmocka_unit_test(conditions_on_values_are_asked_of_the_newest_rows_only),
         cmocka_unit_test(a_read_of_no_columns_counts_merged_rows),
         cmocka_unit_test(options_that_do_not_exist_are_refused),
+        cmocka_unit_test(files_that_may_hold_deletes_are_merged),
+        cmocka_unit_test(writes_and_real_time_rows_are_refused_by_name),
         cmocka_unit_test(splits_keep_whether_they_merge_as_bytes),
         cmocka_unit_test(hostile_manifests_are_corrupt_or_harmless),
         cmocka_unit_test(any_allocation_of_a_merging_read_may_fail),

@@ -142,6 +142,7 @@ static void features_that_are_not_supported_are_refused_by_name(void **state)
         {TABLE(ID, "\"options\":{\"file.format\":\"orc\"},"), "needs format:orc"},
         {TABLE(ID, "\"options\":{\"file.format\":\"avro\"},"), "needs format:avro"}, /* a table is made to be written */
         {TABLE(ID, "\"options\":{\"row-tracking.enabled\":\"true\"},"), "needs row-tracking"},
+        {TABLE(ID, "\"options\":{\"data-evolution.enabled\":\"true\"},"), "needs data-evolution"},
         {TABLE(ID, "\"options\":{\"deletion-vectors.enabled\":\"true\"},"), "needs deletion-vectors"},
         {TABLE(ID ",{\"name\":\"v\",\"type\":\"VARIANT\"}", ""), "needs type:"},
     };
