@@ -112,7 +112,8 @@ exits 2 count t --watermark 1 --timestamp 1
 exits 2 dump t --watermark much
 exits 2 dump t --tag x --snapshot 1
 
-exits 3 dump t --system files
+exits 0 dump t --system files
+exits 3 dump t --system binlog
 exits 3 dump t --option incremental-between=1,2
 says incremental-between
 
