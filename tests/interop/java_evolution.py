@@ -50,10 +50,11 @@ def text_of(t):
 
 
 class Evolving:
+    floated = frozenset()  # ids of columns that hold, or held in files that are still there, floating-point numbers anywhere
+
     def __init__(self, folder, pml, java, seed, partition):
         self.folder, self.pml, self.java, self.rnd = folder, pml, java, random.Random(seed)
         self.table, self.steps, self.next, self.names = os.path.join(folder, "t"), 0, 0, 0
-        self.floated = set()  # ids of columns that hold, or held in files that are still there, floating-point numbers anywhere
         start = tables.schema([self.rnd.choice(NEW) for _ in range(6)], [("p", "INT")] if partition else [])
         self.fixed = {"p": tables.INT_PARTITION} if partition else {}
         java("create", self.table, tables.text(start))

@@ -267,6 +267,11 @@ class RandomTable(java_evolution.Evolving):
             support.equal("count", len(newest), int(done.out))
 
 
+def is_ordered_otherwise(condition):
+    """Texts with characters from U+FFFF on: ORC's Java code leaves out stripes by the order of UTF-16, so Java loses rows there."""
+    return any(c >= "\uffff" for c in json.dumps(condition, ensure_ascii=False))
+
+
 def both_read(t):
     for step in range(COMMITS):
         if step == 0:
@@ -278,11 +283,16 @@ def both_read(t):
     columns = t.columns()
     for _ in range(3):
         t.same("--columns", ",".join(t.rnd.sample(columns.names, t.rnd.randrange(1, len(columns.names) + 1))))
+    predicate = None
     if newest:
         for _ in range(PREDICATES):
-            predicate = support.filter_args(columns.predicate(t.rnd, newest, leave_out=t.unordered))
+            condition = columns.predicate(t.rnd, newest, leave_out=t.unordered)
+            if "orc" in json.dumps(t.options) and is_ordered_otherwise(condition):
+                continue
+            predicate = support.filter_args(condition)
             found = t.same(*predicate)
-        t.projected(columns, found, predicate)
+        if predicate is not None:
+            t.projected(columns, found, predicate)
     folder = os.path.join(t.table, "snapshot")
     for name in sorted(os.listdir(folder) if os.path.isdir(folder) else ()):
         if name.startswith("snapshot-"):
