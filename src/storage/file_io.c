@@ -100,7 +100,7 @@ static int sync_parent(pml_env *env, const char *path, pml_error *err)
 }
 
 /* One directory whose parent exists. Synced also when somebody else has made it just now: we are about to rely on it, and
-   its maker may not have come to his sync yet. */
+   its maker may not have come to his sync yet. One of ours that cannot be synced goes again: whoever finds it would rely on it. */
 static int make_one(pml_env *env, const char *path, pml_error *err)
 {
     pml_error local = PML_ERROR_INIT;
@@ -110,7 +110,10 @@ static int make_one(pml_env *env, const char *path, pml_error *err)
             *err = local;
         return rc;
     }
-    return sync_parent(env, path, err);
+    int synced = sync_parent(env, path, err);
+    if (synced != PML_OK && rc == PML_OK)
+        (void)FS_CALL(env, remove_directory, path, NULL);
+    return synced;
 }
 
 static int require_directory(pml_env *env, const char *path, pml_error *err)

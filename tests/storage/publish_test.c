@@ -470,6 +470,47 @@ static void crash_everywhere(write_fn fn, const char *path, bool all_or_nothing,
     }
 }
 
+/* The n-th sync of a directory fails and the write with it; the same again succeeds; then the power goes. */
+static bool written_after_a_failed_sync(write_fn fn, long long n, uint64_t seed)
+{
+    static const char path[] = "/t/p=1/bucket-0/data-1";
+    sim_fs *sim = sim_fs_new();
+    faulty_fs f;
+    faulty_fs_init(&f, sim_fs_system(sim));
+    test_env *t = test_env_open(&f.fs);
+    must_ok(pml_file__make_directories(t->env, "/t", NULL), NULL);
+    faulty_fs_reset(&f);
+    faulty_fs_fail_kinds(&f, FS_OP(FS_OP_SYNC_DIRECTORY));
+    faulty_fs_fail_at(&f, n, FAULT_BEFORE, PML_E_IO, 0);
+    int rc = fn(t->env, path, NULL);
+    bool failed = faulty_fs_failures(&f) > 0;
+    faulty_fs_reset(&f);
+    assert_int_equal(rc == PML_OK, !failed);
+    if (failed)
+        must_ok(fn(t->env, path, NULL), NULL);
+    sim_fs_crash(sim, seed);
+    sim_fs_restart(sim, seed);
+    assert_int_equal(content_of(t->env, path), 'a');
+    test_env_close(t);
+    faulty_fs_destroy(&f);
+    sim_fs_free(sim);
+    return failed;
+}
+
+static void files_in_directories_that_could_not_be_synced_at_first_survive(void **state)
+{
+    static const write_fn writes[] = {write_by_write_new, write_by_output};
+    (void)state;
+    for (size_t w = 0; w < 2; w++) {
+        for (uint64_t seed = 0; seed < CRASH_SEEDS; seed++) {
+            long long n = 1;
+            while (written_after_a_failed_sync(writes[w], n, seed))
+                n++;
+            assert_int_equal(n, 4); /* those of /t, of the partition's and of the bucket's directory */
+        }
+    }
+}
+
 static void publish_cut_off_at_any_point_leaves_all_or_nothing(void **state)
 {
     (void)state;
@@ -516,6 +557,7 @@ int main(void)
         cmocka_unit_test(publish_out_of_memory_has_no_effect),
         cmocka_unit_test(publish_by_two_threads_has_exactly_one_winner),
         cmocka_unit_test(publish_overtaken_just_before_its_last_step_loses_for_certain),
+        cmocka_unit_test(files_in_directories_that_could_not_be_synced_at_first_survive),
         cmocka_unit_test(publish_cut_off_at_any_point_leaves_all_or_nothing),
         cmocka_unit_test(write_new_that_answered_ok_survives_every_power_cut),
         cmocka_unit_test(publish_without_sync_is_lost_by_some_power_cut),
