@@ -167,11 +167,11 @@ bool pml_cast__parse_decimal(pml_value *out, const pml_type *t, const char *p, s
 
 static double decimal_to_double(pml_int128 v, int32_t scale, bool single)
 {
-    pml_int128 size = v < 0 ? -v : v;
+    unsigned __int128 size = v < 0 ? 0 - (unsigned __int128)v : (unsigned __int128)v;
     /* Both numbers exact, so that the quotient is rounded once. */
-    if (!single && size < ((pml_int128)1 << 53) && scale <= DOUBLE_EXACT_DIGITS)
+    if (!single && size < ((unsigned __int128)1 << 53) && scale <= DOUBLE_EXACT_DIGITS)
         return (double)(int64_t)v / (double)power_of_ten(scale);
-    if (single && size < ((pml_int128)1 << 24) && scale <= FLOAT_EXACT_DIGITS)
+    if (single && size < ((unsigned __int128)1 << 24) && scale <= FLOAT_EXACT_DIGITS)
         return (double)((float)(int32_t)v / (float)(int64_t)power_of_ten(scale));
     char text[48];
     int at = sizeof text;

@@ -190,7 +190,7 @@ int pml_index__bitmap(pml_index_answer *out, const pml_index_question *q)
     if (!is_answered(q->leaf->op) || !pml_index_key__fits(q->leaf->type) || q->leaf->type->kind == PML_TYPE_DECIMAL)
         return PML_OK;
     PML_RETURN_IF(bitmaps_open(&b, q));
-    if (b.version > FORM_2)
+    if (b.version > FORM_2 || (b.version == FORM_1 && q->leaf->n_literals > PML_INDEX_LITERALS_MAX))
         return PML_OK;
     PML_RETURN_IF(pml_row_set__init(&rows, q->env, q->n_rows, false, q->err));
     int rc = answer(&rows, &known, &b);

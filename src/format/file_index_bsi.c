@@ -158,7 +158,7 @@ int pml_index__bsi(pml_index_answer *out, const pml_index_question *q)
 {
     pml_row_set rows, not_null = {0};
     bool known;
-    if (!is_answered(q->leaf))
+    if (!is_answered(q->leaf) || q->leaf->n_literals > PML_INDEX_LITERALS_MAX)
         return PML_OK;
     PML_RETURN_IF(pml_row_set__init(&rows, q->env, q->n_rows, false, q->err));
     int rc = pml_row_set__init(&not_null, q->env, q->n_rows, false, q->err);

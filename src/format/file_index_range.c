@@ -206,7 +206,8 @@ int pml_index__range(pml_index_answer *out, const pml_index_question *q)
     range_index r;
     pml_row_set rows, not_null = {0};
     bool known;
-    if (q->leaf->op < PML_PRED_EQ || q->leaf->op > PML_PRED_IS_NOT_NULL || !pml_index_key__fits(q->leaf->type))
+    if (q->leaf->op < PML_PRED_EQ || q->leaf->op > PML_PRED_IS_NOT_NULL || !pml_index_key__fits(q->leaf->type) ||
+        q->leaf->n_literals > PML_INDEX_LITERALS_MAX)
         return PML_OK;
     PML_RETURN_IF(range_open(&r, q));
     PML_RETURN_IF(pml_row_set__init(&rows, q->env, q->n_rows, false, q->err));

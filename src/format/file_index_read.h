@@ -21,6 +21,9 @@ int pml_index__bitmap(pml_index_answer *out, const pml_index_question *q);
 int pml_index__bsi(pml_index_answer *out, const pml_index_question *q);
 int pml_index__range(pml_index_answer *out, const pml_index_question *q);
 
+/* Each literal is looked for in the whole index: of more than these reading the rows is cheaper. */
+enum { PML_INDEX_LITERALS_MAX = 16 };
+
 int pml_index__corrupt(const pml_index_question *q, const char *why);
 /* Takes *rows over; nothing in it: SKIP. */
 void pml_index_answer__of_rows(pml_index_answer *out, pml_row_set *rows);

@@ -53,7 +53,7 @@ static void negate(const pml_type *t, pml_value *acc, const pml_value *v)
     case PML_VALUE_DOUBLE: acc->d = -v->d; break;
     case PML_VALUE_DECIMAL:
         acc->kind = pml_decimal__fits(v->dec, t->precision) ? PML_VALUE_DECIMAL : PML_VALUE_NULL;
-        acc->dec = -v->dec;
+        acc->dec = acc->kind == PML_VALUE_DECIMAL ? -v->dec : 0;
         break;
     default: acc->i = wrap(t->kind, 0 - (uint64_t)v->i); break;
     }

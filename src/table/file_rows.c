@@ -42,6 +42,21 @@ static int index_path(const char **out, pml_arena *arena, const char *data_path,
     return PML_OK;
 }
 
+/* Java's indexes hold texts as they were written, its ORC files CHAR without the blanks at the end: what is read is not what is indexed. */
+static bool asks_for_chars(const pml_pred *p)
+{
+    bool any = p->type != NULL && p->type->kind == PML_TYPE_CHAR;
+    for (size_t i = 0; i < p->n_children && !any; i++) /* as deep as predicates are, PML_PRED_DEPTH_MAX */
+        any = asks_for_chars(p->children[i]);
+    return any;
+}
+
+static bool is_orc(const pml_data_file *f)
+{
+    char format[16];
+    return pml_path__format(format, f->name, NULL) == PML_OK && strcmp(format, "orc") == 0;
+}
+
 static int ask_index(pml_index_answer *out, const char **gone, pml_arena *arena, const pml_file_source *q, const pml_pred *predicate,
                      pml_error *err)
 {
@@ -49,6 +64,8 @@ static int ask_index(pml_index_answer *out, const char **gone, pml_arena *arena,
     const char *data_path = q->split->paths[q->file], *name = index_name(f), *path;
     uint8_t *data;
     size_t len;
+    if (is_orc(f) && asks_for_chars(predicate))
+        return PML_OK;
     if (f->has_embedded_index)
         return pml_file_index__ask(out, arena->env, f->embedded_index, data_path, predicate, f->row_count, err);
     if (name == NULL)

@@ -80,8 +80,7 @@ static int keep_by_values(pml_plan_group *g, pml_plan *p, pml_prune *prune, pml_
     size_t kept = 0;
     if (prune->predicate == NULL || pml_table_options__skips_level0(o))
         return PML_OK;
-    if (!apart && !o->deletion_vectors &&
-        (o->merge_engine == PML_MERGE_ENGINE_PARTIAL_UPDATE || o->merge_engine == PML_MERGE_ENGINE_AGGREGATION))
+    if (!apart && (o->merge_engine == PML_MERGE_ENGINE_PARTIAL_UPDATE || o->merge_engine == PML_MERGE_ENGINE_AGGREGATION))
         return PML_OK;
     for (size_t i = 0; i < g->n && (apart || !any); i++) {
         bool matches;

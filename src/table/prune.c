@@ -26,6 +26,17 @@ static int partition_part(pml_prune *pr, pml_error *err)
     return PML_OK;
 }
 
+size_t pml_prune__key_ids(int32_t *ids, const pml_table_schema *s)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->n_keys; i++) {
+        const pml_field *f = &s->fields[s->key_index[i]];
+        if (f->type.kind != PML_TYPE_FLOAT && f->type.kind != PML_TYPE_DOUBLE)
+            ids[n++] = f->id;
+    }
+    return n;
+}
+
 static int key_part(pml_prune *pr, pml_error *err)
 {
     const pml_table_schema *s = pr->schema;
@@ -33,11 +44,10 @@ static int key_part(pml_prune *pr, pml_error *err)
     pr->key_fields = pml_arena__array(&pr->arena, s->n_keys, sizeof *pr->key_fields);
     if (ids == NULL || pr->key_fields == NULL)
         return pml_error__no_memory(err);
-    for (size_t i = 0; i < s->n_keys; i++) {
+    for (size_t i = 0; i < s->n_keys; i++)
         pr->key_fields[i] = s->fields[s->key_index[i]];
-        ids[i] = pr->key_fields[i].id;
-    }
-    return pml_pred__project(&pr->key_pred, &pr->arena, pr->predicate, ids, s->n_keys) == PML_OK ? PML_OK : pml_error__no_memory(err);
+    size_t n = pml_prune__key_ids(ids, s);
+    return pml_pred__project(&pr->key_pred, &pr->arena, pr->predicate, ids, n) == PML_OK ? PML_OK : pml_error__no_memory(err);
 }
 
 int pml_prune__init(pml_prune *pr, pml_env *env, const pml_table_schema *schema, const pml_table_options *options,

@@ -38,6 +38,9 @@ int pml_prune__bucket(bool *matches, pml_prune *pr, int32_t bucket, int32_t tota
    the pml_prune. */
 bool pml_prune__keep_manifest(void *arg, const pml_manifest_meta *m);
 bool pml_prune__keep_entry(void *arg, const pml_manifest_entry *e);
+/* Field ids of the key columns of which all versions of a key have the same value for a predicate; room for n_keys. Not those of FLOAT and
+   DOUBLE: 0.0 and -0.0 are one key, but a predicate tells them apart. */
+size_t pml_prune__key_ids(int32_t *ids, const pml_table_schema *s);
 /* False: no key of the file can match. Files of tables with a primary key have statistics of their keys. */
 int pml_prune__keys(bool *matches, pml_prune *pr, const pml_data_file *f, pml_error *err);
 /* False: no row of the file, which was written with that schema, can match. */

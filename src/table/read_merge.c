@@ -18,6 +18,7 @@
 #include "meta/partition.h"
 #include "table/assemble.h"
 #include "table/file_source.h"
+#include "table/prune.h"
 
 const pml_field pml_field_sequence_number = {.id = PML_ID_SEQUENCE, .name = "_SEQUENCE_NUMBER", .type = {.kind = PML_TYPE_BIGINT}};
 const pml_field pml_field_value_kind = {.id = PML_ID_VALUE_KIND, .name = "_VALUE_KIND", .type = {.kind = PML_TYPE_TINYINT}};
@@ -324,9 +325,8 @@ static int make_key_predicate(merge_reader *r, pml_error *err)
         return PML_OK;
     if (ids == NULL)
         return pml_error__no_memory(err);
-    for (size_t i = 0; i < s->n_keys; i++)
-        ids[i] = s->fields[s->key_index[i]].id;
-    return pml_pred__project(&r->key_predicate, &r->arena, r->predicate, ids, s->n_keys) == PML_OK ? PML_OK : pml_error__no_memory(err);
+    size_t n = pml_prune__key_ids(ids, s);
+    return pml_pred__project(&r->key_predicate, &r->arena, r->predicate, ids, n) == PML_OK ? PML_OK : pml_error__no_memory(err);
 }
 
 int pml_merge_read__open(struct ArrowArrayStream *out, const pml_merge_read *q, pml_error *err)

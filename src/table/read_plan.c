@@ -161,6 +161,8 @@ static int count_splits(int64_t *rows, pml_plan *plan, pml_split *splits, size_t
                        .out_fields = plan->out_fields,
                        .predicate = plan->predicate,
                        .limit = plan->limit,
+                       .only_level = plan->only_level,
+                       .keep_retracts = plan->keep_retracts,
                        .n_splits = n,
                        .splits = splits,
                        .memory = plan->memory,
