@@ -184,7 +184,8 @@ static void reclaim_segments(rt_pb *pb, int64_t end)
     for (size_t i = 0; gone != NULL && i < n; i++) {
         (void)atomic_fetch_add(&pb->ctx->reclaimed_rows, gone[i].note.rows);
         pml_rt__assert_store_call();
-        pb->vt->segment_release(gone[i].handle);
+        if (gone[i].handle != NULL)
+            pb->vt->segment_release(gone[i].handle);
         pml_rt_note__clear(&gone[i].note, env);
     }
     pml_env__free(env, gone); /* without memory for the list they stay until the next advance */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "merge/merge_options.h"
 #include "realtime/rt_registry.h"
 #include "stores/memory.h"
 
@@ -100,6 +101,8 @@ static void context_free(pml_rt_context *c)
     pml_rwlock__destroy(&c->registry);
     pml_mutex__destroy(&c->progress_mu);
     pml_mutex__destroy(&c->flight_mu);
+    if (c->function.drop != NULL)
+        c->function.drop(c->function.self);
     pml_table_release(c->table);
     pml_arena__clear(&c->arena);
     pml_env__free(env, c);
@@ -177,10 +180,6 @@ void pml_rt_context__metric_time(atomic_llong *sum, atomic_llong *max, int64_t n
 
 static int bind_options(pml_rt_context *c, pml_table *t, pml_error *err)
 {
-    if (t->schema->n_primary_keys > 0)
-        return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_SCHEMA, t->path,
-                             "needs primary-key: real-time reads and writes of %s, which has one; this version takes append tables only",
-                             t->path);
     size_t n = t->schema->n_options + t->n_overrides + c->n_overrides, at = 0;
     pml_option *all = pml_arena__array(&c->arena, n, sizeof *all);
     pml_option *over = pml_arena__array(&c->arena, t->n_overrides + c->n_overrides, sizeof *over);
@@ -202,15 +201,50 @@ static int bind_options(pml_rt_context *c, pml_table *t, pml_error *err)
     return PML_OK;
 }
 
-/* Statistics of mode "keys" of an append table: the bucket key. */
+/* Statistics of mode "keys": the primary key, of an append table the bucket key. */
 static int set_key_columns(pml_rt_context *c, const pml_table_schema *s, pml_error *err)
 {
-    int32_t *ids = pml_arena__array(&c->arena, s->n_bucket_keys, sizeof *ids);
+    const int32_t *columns = s->n_keys > 0 ? s->key_index : s->bucket_index;
+    size_t n = s->n_keys > 0 ? s->n_keys : s->n_bucket_keys;
+    int32_t *ids = pml_arena__array(&c->arena, n, sizeof *ids);
     if (ids == NULL)
         return pml_error__no_memory(err);
-    for (size_t i = 0; i < s->n_bucket_keys; i++)
-        ids[i] = s->fields[s->bucket_index[i]].id;
-    return pml_rt_host__set_key_columns(c->host, s->id, ids, s->n_bucket_keys, err);
+    for (size_t i = 0; i < n; i++)
+        ids[i] = s->fields[columns[i]].id;
+    return pml_rt_host__set_key_columns(c->host, s->id, ids, n, err);
+}
+
+static int set_stream_fields(pml_rt_context *c, pml_error *err)
+{
+    pml_field *f = pml_arena__array(&c->arena, c->n_transport, sizeof *f);
+    if (f == NULL)
+        return pml_error__no_memory(err);
+    memcpy(f, c->transport, c->n_transport * sizeof *f);
+    memmove(f + 1, f, c->layout->offset_column * sizeof *f);
+    f[0] = c->transport[c->layout->offset_column];
+    c->stream_fields = f;
+    c->n_stream_fields = c->n_transport;
+    return PML_OK;
+}
+
+/* How rows with keys are ordered and merged. */
+static int bind_keyed(pml_rt_context *c, pml_table *t, pml_error *err)
+{
+    const pml_table_schema *s = t->schema;
+    const pml_merge_options options = {s, t->overrides, t->n_overrides};
+    size_t n;
+    int32_t *sequence = pml_arena__array(&c->arena, s->n_fields, sizeof *sequence);
+    if (sequence == NULL)
+        return pml_error__no_memory(err);
+    PML_RETURN_IF(pml_merge_options__sequence_columns(sequence, &n, &options, t->path, err));
+    PML_RETURN_IF(pml_rt_host__set_order(c->host, s->id, s->key_index, s->n_keys, sequence, n,
+                                         t->options.sequence_order == PML_SEQUENCE_DESCENDING, err));
+    if (c->function.drop != NULL) /* of an earlier try */
+        c->function.drop(c->function.self);
+    c->function = (pml_merge_function){0};
+    PML_RETURN_IF(pml_keyed_rows__init(&c->rows, &c->arena, t, &c->shape, err));
+    PML_RETURN_IF(pml_keyed_rows__function(&c->function, &c->rows, err));
+    return pml_row_kinds__init(&c->kinds, t, &c->function, err);
 }
 
 static bool has_option(const pml_rt_context *c, const char *key)
@@ -254,18 +288,24 @@ static int choose_store(const pml_rt_plugin **out, pml_rt_context *c, pml_table 
 static int bind_locked(pml_rt_context *c, pml_table *t, pml_error *err)
 {
     const pml_rt_plugin *plugin = c->plugin;
+    bool keyed = t->schema->n_keys > 0;
     PML_RETURN_IF(bind_options(c, t, err));
-    PML_RETURN_IF(pml_rt_host__add_schema(c->host, PML_RT_MODE_APPEND, t->schema->id, t->schema->fields, t->schema->n_fields, err));
+    PML_RETURN_IF(pml_rt_host__add_schema(c->host, keyed ? PML_RT_MODE_PRIMARY_KEY : PML_RT_MODE_APPEND, t->schema->id, t->schema->fields, t->schema->n_fields, err));
     PML_RETURN_IF(set_key_columns(c, t->schema, err));
-    const pml_rt_layout *layout = pml_rt_host__layout(c->host, t->schema->id);
-    c->transport = layout->fields;
-    c->n_transport = layout->n_fields;
+    PML_RETURN_IF(pml_file_shape__init(&c->shape, &c->arena, t, err));
+    if (keyed)
+        PML_RETURN_IF(bind_keyed(c, t, err));
+    c->layout = pml_rt_host__layout(c->host, t->schema->id);
+    c->transport = c->layout->fields;
+    c->n_transport = c->layout->n_fields;
+    PML_RETURN_IF(set_stream_fields(c, err));
     if (plugin != NULL && plugin != pml_memory_store_plugin() && !has_option(c, "realtime.verify.order"))
         c->options.rt_verify_order = true; /* the default for stores of others; the option realtime.store does not know of this one */
     if (plugin == NULL)
         PML_RETURN_IF(choose_store(&plugin, c, t, err));
-    if ((plugin->caps & PML_RT_CAP_MODE_APPEND) == 0)
-        return pml_error__set(err, PML_E_UNSUPPORTED, "the store '%s' does not serve append tables", plugin->name);
+    if ((plugin->caps & (keyed ? PML_RT_CAP_MODE_KEY : PML_RT_CAP_MODE_APPEND)) == 0)
+        return pml_error__set(err, PML_E_UNSUPPORTED, "the store '%s' does not serve %s", plugin->name,
+                              keyed ? "tables with a primary key" : "append tables");
     c->plugin = plugin;
     pml_table_acquire(t);
     c->table = t;

@@ -21,7 +21,8 @@
 #include "realtime/rt_metrics.h"
 #include "realtime/rt_pb.h"
 #include "realtime/rt_ticket.h"
-#include "table/rolling.h"
+#include "table/row_kinds.h"
+#include "table/write_buffer.h"
 
 enum {
     RT_RANK_PREPARE = 20,
@@ -88,7 +89,7 @@ typedef struct rt_pb {
     pml_mutex write_mu; /* guards what follows */
     int64_t next_offset, cover_begin;
     rt_rows_note building;
-    int64_t next_sequence; /* of files; only touched by the one flush in flight */
+    int64_t next_sequence; /* append: of files, only touched by the one flush in flight; primary key: of rows */
 
     pml_mutex advance_mu; /* guards reclaimed_end */
     int64_t reclaimed_end;
@@ -129,8 +130,16 @@ struct pml_rt_context {
     size_t n_all_options;
     pml_map pbs; /* encoded key -> rt_pb */
     pml_map pbs_by_texts; /* encoded texts -> rt_pb: a progress entry belongs to one of them */
-    size_t n_transport; /* the transport schema (11.1): offset column, then the table's columns */
+    const pml_rt_layout *layout; /* the host's */
+    size_t n_transport; /* the transport schema (11.1): system columns, then the table's */
     const pml_field *transport;
+    size_t n_stream_fields; /* what is asked of stores for files: the offset, then what files are made of */
+    const pml_field *stream_fields;
+    pml_file_shape shape;
+    /* tables with a primary key */
+    pml_keyed_rows rows;
+    pml_merge_function function; /* asked about kinds of rows only */
+    pml_row_kinds kinds;
 
     pml_mutex progress_mu; /* guards what follows */
     rt_point advanced;     /* the last snapshot that was advanced to */

@@ -118,6 +118,19 @@ int pml_rt_host__set_key_columns(pml_rt_host_ctx *ctx, int64_t schema_id, const 
     return PML_OK;
 }
 
+int pml_rt_host__set_order(pml_rt_host_ctx *ctx, int64_t schema_id, const int32_t *keys, size_t n_keys, const int32_t *sequence,
+                           size_t n_sequence, bool descending, pml_error *err)
+{
+    pml_rt_layout *l = NULL;
+    pml_mutex__lock(&ctx->m);
+    for (size_t i = 0; i < ctx->n_layouts; i++)
+        l = ctx->layouts[i]->schema_id == schema_id ? ctx->layouts[i] : l;
+    pml_mutex__unlock(&ctx->m);
+    if (l == NULL || l->mode != PML_RT_MODE_PRIMARY_KEY)
+        return pml_error__set(err, PML_E_INTERNAL, "schema %lld has no keys", (long long)schema_id);
+    return pml_rt_layout__set_order(l, keys, n_keys, sequence, n_sequence, descending, err);
+}
+
 int pml_rt_host__find_layout(const pml_rt_layout **out, pml_rt_host_ctx *ctx, int64_t schema_id, pml_error *err)
 {
     *out = pml_rt_host__layout(ctx, schema_id);
@@ -378,7 +391,11 @@ int pml_rt_host__new(pml_rt_host_ctx **out, pml_env *env, pml_error *err)
                               .chunk_new = pml_rt_host__chunk_new,
                               .chunk_append = pml_rt_host__chunk_append,
                               .chunk_view = pml_rt_host__chunk_view,
-                              .chunk_release = pml_rt_host__chunk_release};
+                              .chunk_release = pml_rt_host__chunk_release,
+                              .submit = pml_rt_host__submit,
+                              .merge_sorted = pml_rt_host__merge_sorted,
+                              .sort_run = pml_rt_host__sort_run,
+                              .key_bounds = pml_rt_host__key_bounds};
     return PML_OK;
 }
 

@@ -25,6 +25,9 @@ int pml_rt_host__add_schema(pml_rt_host_ctx *ctx, uint32_t mode, int64_t schema_
 /* The columns that statistics of mode "keys" cover, by field id: for append tables the bucket key. To be called before stores get
    the schema. */
 int pml_rt_host__set_key_columns(pml_rt_host_ctx *ctx, int64_t schema_id, const int32_t *ids, size_t n, pml_error *err);
+/* Of a schema of a table with a primary key: how its rows are ordered (pml_rt_layout__set_order). To be called before stores get it. */
+int pml_rt_host__set_order(pml_rt_host_ctx *ctx, int64_t schema_id, const int32_t *keys, size_t n_keys, const int32_t *sequence,
+                           size_t n_sequence, bool descending, pml_error *err);
 /* Borrowed, valid as long as ctx; NULL: unknown id. */
 const pml_rt_layout *pml_rt_host__layout(pml_rt_host_ctx *ctx, int64_t schema_id);
 /* What a plugin gets; borrowed, valid as long as ctx. */

@@ -38,4 +38,11 @@ int pml_rt_host__chunk_append(void *ctx, int64_t *rows_taken, void *chunk, const
 int pml_rt_host__chunk_view(void *ctx, struct ArrowArray *out, void *chunk, int64_t rows, pml_error *err);
 void pml_rt_host__chunk_release(void *ctx, void *chunk);
 
+/* Of tables with a primary key (rt_host_runs.c). */
+int pml_rt_host__submit(void *ctx, void (*fn)(void *arg), void *arg);
+int pml_rt_host__merge_sorted(void *ctx, pml_rt_merged *out, const pml_rt_merge *req, pml_error *err);
+int pml_rt_host__sort_run(void *ctx, struct ArrowArray *out, int64_t schema_id, const struct ArrowArray *array, pml_error *err);
+int pml_rt_host__key_bounds(void *ctx, int64_t *lo, int64_t *hi, int64_t schema_id, const struct ArrowArray *run,
+                            const struct ArrowArray *keys, int64_t key_row, pml_error *err);
+
 #endif

@@ -82,6 +82,31 @@ out:
     return rc;
 }
 
+static const int32_t *shifted(pml_arena *arena, const int32_t *columns, size_t n)
+{
+    int32_t *out = pml_arena__array(arena, n, sizeof *out);
+    for (size_t i = 0; out != NULL && i < n; i++)
+        out[i] = columns[i] + PML_RT_KEYED_SYSTEM;
+    return out;
+}
+
+int pml_rt_layout__set_order(pml_rt_layout *l, const int32_t *keys, size_t n_keys, const int32_t *sequence, size_t n_sequence,
+                             bool descending, pml_error *err)
+{
+    l->merge = (pml_merge_layout){.fields = l->fields,
+                                  .n_fields = l->n_fields,
+                                  .keys = shifted(&l->arena, keys, n_keys),
+                                  .n_keys = n_keys,
+                                  .sequence = shifted(&l->arena, sequence, n_sequence),
+                                  .n_sequence = n_sequence,
+                                  .sequence_descending = descending,
+                                  .row_kind = 0,
+                                  .sequence_number = 1};
+    if (l->merge.keys == NULL || l->merge.sequence == NULL)
+        return pml_error__no_memory(err);
+    return pml_sorter__init(&l->sorter, &l->arena, &l->merge, err);
+}
+
 void pml_rt_layout__free(pml_rt_layout *layout)
 {
     if (layout == NULL)

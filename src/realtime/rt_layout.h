@@ -15,7 +15,7 @@
 
 #include <stdbool.h>
 
-#include "columnar/data_type.h"
+#include "merge/sort_run.h"
 
 /* Immutable. */
 typedef struct pml_rt_layout {
@@ -27,11 +27,19 @@ typedef struct pml_rt_layout {
     pml_field *fields;
     uint32_t offset_column; /* index of _REALTIME_OFFSET */
     bool *is_key;           /* of each field: has statistics in the mode "keys" */
+    /* Tables with a primary key, once pml_rt_layout__set_order was called: run order (realtime-pk.md 11.2). */
+    pml_merge_layout merge;
+    pml_sorter sorter;
 } pml_rt_layout;
+
+enum { PML_RT_KEYED_SYSTEM = 3 }; /* columns before the table's */
 
 /* Copies the columns of the table. PML_E_SCHEMA: pml_rt_layout__check_names. */
 int pml_rt_layout__new(pml_rt_layout **out, pml_env *env, uint32_t mode, int64_t schema_id, const pml_field *columns, size_t n,
                        pml_error *err);
+/* keys, sequence: among the table's columns. Before anybody else sees the layout. */
+int pml_rt_layout__set_order(pml_rt_layout *layout, const int32_t *keys, size_t n_keys, const int32_t *sequence, size_t n_sequence,
+                             bool descending, pml_error *err);
 void pml_rt_layout__free(pml_rt_layout *layout);
 
 /* The fields of dense batches: all but the leading offset column (append). */

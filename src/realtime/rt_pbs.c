@@ -98,11 +98,16 @@ static int store_open(rt_pb *pb, int64_t committed_end, pml_error *err)
     struct ArrowSchema schema = {0};
     pml_arena scratch;
     pml_rt_kv *options, *partition;
+    uint32_t *keys;
+    bool keyed = s->n_keys > 0;
     int rc;
     pml_arena__init(&scratch, c->env);
     PML_TRY(pml_type__export(&schema, c->env, c->transport, c->n_transport, err));
     partition = pml_arena__array(&scratch, s->n_partition_keys, sizeof *partition);
-    if (partition == NULL || options_of(&options, &scratch, c) != PML_OK) {
+    keys = pml_arena__array(&scratch, s->n_keys, sizeof *keys);
+    for (size_t i = 0; keys != NULL && i < s->n_keys; i++)
+        keys[i] = (uint32_t)(s->key_index[i] + PML_RT_KEYED_SYSTEM);
+    if (partition == NULL || keys == NULL || options_of(&options, &scratch, c) != PML_OK) {
         rc = pml_error__no_memory(err);
         goto out;
     }
@@ -110,7 +115,7 @@ static int store_open(rt_pb *pb, int64_t committed_end, pml_error *err)
         partition[i] = (pml_rt_kv){str_of(s->partition_keys[i]), str_of(pb->texts.partition[i])};
     pml_rt_store_params p = {
         .struct_size = sizeof p,
-        .mode = PML_RT_MODE_APPEND,
+        .mode = c->layout->mode,
         .host = pml_rt_host__services(c->host),
         .schema = &schema,
         .schema_id = s->id,
@@ -124,7 +129,9 @@ static int store_open(rt_pb *pb, int64_t committed_end, pml_error *err)
         .options = options,
         .committed_end = committed_end,
         .stats_mode = (uint32_t)c->options.rt_stats_mode,
-        .flags = c->options.rt_offset_external ? 0 : 2u,
+        .flags = c->options.rt_offset_external || keyed ? 0 : 2u,
+        .n_key_columns = (uint32_t)s->n_keys,
+        .key_columns = keys,
     };
     memcpy(p.lineage, pb->lineage.bytes, sizeof p.lineage);
     pml_rt__assert_store_call();

@@ -344,6 +344,7 @@ static const pml_memory_source memory_source = {.pin = rt_pin,
                                                 .count = rt_count,
                                                 .part = rt_part_get,
                                                 .open = pml_rt_part__open,
+                                                .open_runs = pml_rt_part__open_runs,
                                                 .release = pml_rt_pins__release,
                                                 .acquire_ctx = ctx_acquire,
                                                 .release_ctx = ctx_release};

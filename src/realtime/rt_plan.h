@@ -51,6 +51,14 @@ void pml_rt_pins__acquire(rt_pins *p);
 void pml_rt_pins__release(void *pins);
 /* Rows of the part with offsets in [committed, end): by length where the whole view is visible, else by its offset column. */
 int pml_rt_part__count(int64_t *rows, rt_pins *p, rt_part *part, pml_error *err);
+/* The store's streams of these fields, with what the request says. */
+int pml_rt_part__query(pml_rt_streams *out, const rt_part *part, const pml_field *fields, size_t n, const pml_memory_read *request,
+                       pml_error *err);
+/* Memory has the columns of the context's schema: PML_E_UNSUPPORTED names another one. */
+int pml_rt_part__check_fields(const rt_pins *pins, const pml_memory_read *request, pml_error *err);
+/* Rows with keys (rt_read_keyed.c): pml_memory_source.open_runs, and how many rows they have. */
+int pml_rt_part__open_runs(pml_memory_run **runs, size_t *n, void *pins, size_t i, const pml_memory_read *request, pml_error *err);
+int pml_rt_part__count_runs(int64_t *rows, rt_pins *p, const rt_part *part, pml_error *err);
 /* pml_memory_source.open */
 int pml_rt_part__open(struct ArrowArrayStream *out, void *pins, size_t i, const pml_memory_read *request, pml_error *err);
 

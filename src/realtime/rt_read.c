@@ -72,29 +72,6 @@ static int visible_range(memory_reader *r, int64_t *from, int64_t *to, const str
     return PML_OK;
 }
 
-/* The wanted columns of rows [from, to) of the batch (moved), over the same buffers. */
-static int cut(memory_reader *r, struct ArrowArray *out, struct ArrowArray *batch, int64_t from, int64_t to, pml_error *err)
-{
-    size_t skip = r->with_offsets ? 1 : 0, n = r->n_fields - skip;
-    struct ArrowArray *columns = pml_env__calloc(r->env, n, sizeof *columns);
-    int rc = columns == NULL ? pml_error__no_memory(err) : PML_OK;
-    for (size_t i = 0; columns != NULL && i < n; i++) {
-        struct ArrowArray *child = batch->children[r->columns[skip + i]];
-        columns[i] = *child;
-        child->release = NULL;
-        columns[i].offset += from;
-        columns[i].length = to - from;
-        columns[i].null_count = columns[i].null_count == 0 ? 0 : -1;
-    }
-    if (rc == PML_OK)
-        rc = pml_batch__from_columns(out, r->env, columns, n, to - from, err);
-    for (size_t i = 0; rc != PML_OK && columns != NULL && i < n; i++)
-        pml_array__release(&columns[i]);
-    pml_env__free(r->env, columns);
-    batch->release(batch);
-    return rc;
-}
-
 /* The next batch of the store; release NULL at the end of all streams. */
 static int store_next(memory_reader *r, struct ArrowArray *batch, pml_error *err)
 {
@@ -132,38 +109,42 @@ static int reader_next(void *owner, struct ArrowArray *out, pml_error *err)
             PML_RETURN_IF(rc);
             continue;
         }
-        PML_RETURN_IF(cut(r, out, &batch, from, to, err));
+        size_t skip = r->with_offsets ? 1 : 0;
+        PML_RETURN_IF(pml_rt_stream__take(out, r->env, &batch, r->columns + skip, r->n_fields - skip, from, to, err));
     }
     return PML_OK;
 }
 
-static int query(memory_reader *r, const pml_memory_read *request, pml_error *err)
+int pml_rt_part__query(pml_rt_streams *out, const rt_part *part, const pml_field *fields, size_t n, const pml_memory_read *request,
+                       pml_error *err)
 {
     struct ArrowSchema schema = {0};
     int rc;
-    PML_TRY(pml_type__export(&schema, r->env, r->fields, r->n_fields, err));
+    PML_TRY(pml_type__export(&schema, part->pb->ctx->env, fields, n, err));
     const pml_rt_query q = {.struct_size = sizeof q,
                             .read_schema = &schema,
                             .predicate = request->predicate,
-                            .visible = {r->part->committed, r->part->info.end},
+                            .visible = {part->committed, part->info.end},
                             .batch_rows = request->batch_rows,
                             .limit = -1};
-    r->streams.struct_size = sizeof r->streams;
+    *out = (pml_rt_streams){.struct_size = sizeof *out};
     pml_rt__assert_store_call();
-    rc = r->part->vt->query_streams(r->part->view, &r->streams, &q, err);
+    rc = part->vt->query_streams(part->view, out, &q, err);
     if (rc != PML_OK)
-        rc = pml_rt_stream__plugin_code(rc, err, "query_streams", r->part->pb->name);
+        rc = pml_rt_stream__plugin_code(rc, err, "query_streams", part->pb->name);
 out:
     pml_schema__release(&schema);
     return rc;
 }
 
 /* Memory has the columns of the context's schema; aligning them with another one is not done yet. */
-static int check_fields(const rt_pins *pins, const pml_memory_read *request, pml_error *err)
+int pml_rt_part__check_fields(const rt_pins *pins, const pml_memory_read *request, pml_error *err)
 {
     const pml_table_schema *s = pins->ctx->table->schema;
     for (size_t i = 0; i < request->n_fields; i++) {
         const pml_field *f = &request->fields[i];
+        if (f->id == PML_ID_SEQUENCE || f->id == PML_ID_VALUE_KIND)
+            continue;
         int32_t at = pml_table_schema__find_id(s, f->id);
         if (at < 0 || !pml_type__equal(&s->fields[at].type, &f->type, true))
             return pml_error__set(err, PML_E_UNSUPPORTED,
@@ -180,7 +161,7 @@ static int reader_open(memory_reader **out, rt_pins *pins, const rt_part *part, 
     pml_rt_context *c = pins->ctx;
     int rc;
     *out = NULL;
-    PML_RETURN_IF(check_fields(pins, request, err));
+    PML_RETURN_IF(pml_rt_part__check_fields(pins, request, err));
     memory_reader *r = pml_env__calloc(c->env, 1, sizeof *r);
     if (r == NULL)
         return pml_error__no_memory(err);
@@ -197,10 +178,10 @@ static int reader_open(memory_reader **out, rt_pins *pins, const rt_part *part, 
         goto out;
     }
     if (with_offsets)
-        r->fields[r->n_fields++] = c->transport[0];
+        r->fields[r->n_fields++] = c->transport[c->layout->offset_column];
     for (size_t i = 0; i < request->n_fields; i++)
         r->fields[r->n_fields++] = request->fields[i];
-    PML_TRY(query(r, request, err));
+    PML_TRY(pml_rt_part__query(&r->streams, part, r->fields, r->n_fields, request, err));
     *out = r;
     r = NULL;
 out:
@@ -218,6 +199,8 @@ int pml_rt_part__count(int64_t *rows, rt_pins *p, rt_part *part, pml_error *err)
     if (part->info.first >= part->committed)
         return PML_OK;
     *rows = 0;
+    if (p->ctx->layout->mode == PML_RT_MODE_PRIMARY_KEY)
+        return pml_rt_part__count_runs(rows, p, part, err);
     PML_RETURN_IF(reader_open(&r, p, part, true, &request, err));
     for (;;) {
         struct ArrowArray batch = {0};

@@ -19,22 +19,31 @@ static int queue_reserve(rt_pb *pb, pml_error *err)
     return PML_OK;
 }
 
-/* Both locks are held. */
-static int seal_locked(rt_pb *pb, pml_error *err)
+/* Rows of which the table's options have passed over every one are no segment of the store, but their offsets are one of ours (I20). */
+static int seal_store(void **handle, rt_pb *pb, pml_error *err)
 {
-    void *handle = NULL;
     if (pb->building.rows == 0)
         return PML_OK;
     pml_rt__assert_store_call();
-    const int64_t start = pml_env__mono_ns(pb->ctx->env);
-    int rc = pb->vt->seal(pb->store, &handle, err);
+    int rc = pb->vt->seal(pb->store, handle, err);
     if (rc != PML_OK)
         return pml_rt_pb__store_failed(pb, rc, err, "seal");
-    if (handle == NULL) {
+    if (*handle == NULL) {
         (void)pml_error__set(err, PML_E_PLUGIN_CONTRACT, "the store of %s sealed nothing although it holds %lld rows", pb->name,
                              (long long)pb->building.rows);
         return pml_rt_pb__store_failed(pb, PML_E_PLUGIN_CONTRACT, err, "seal");
     }
+    return PML_OK;
+}
+
+/* Both locks are held. */
+static int seal_locked(rt_pb *pb, pml_error *err)
+{
+    void *handle = NULL;
+    if (pb->building.rows == 0 && pb->next_offset == pb->cover_begin)
+        return PML_OK;
+    const int64_t start = pml_env__mono_ns(pb->ctx->env);
+    PML_RETURN_IF(seal_store(&handle, pb, err));
     pml_rt_histogram__add(&pb->ctx->counts.seal_micros, (pml_env__mono_ns(pb->ctx->env) - start) / 1000);
     const int64_t since = (int64_t)atomic_load(&pb->building_since_ns);
     pb->queue[pb->n_queue++] =

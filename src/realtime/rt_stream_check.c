@@ -10,7 +10,8 @@ static int32_t field_id_of(const struct ArrowSchema *s)
 {
     static const char key[] = "paimon.id";
     const char *p = s->metadata;
-    int32_t n, len, id = -1;
+    int32_t n, len;
+    int64_t id = -1;
     if (p == NULL)
         return -1;
     memcpy(&n, p, 4);
@@ -22,12 +23,12 @@ static int32_t field_id_of(const struct ArrowSchema *s)
         memcpy(&len, p, 4);
         if (is_id) {
             id = 0;
-            for (int32_t k = 0; k < len && p[4 + k] >= '0' && p[4 + k] <= '9' && id < INT32_MAX / 10; k++)
+            for (int32_t k = 0; k < len && p[4 + k] >= '0' && p[4 + k] <= '9' && id <= INT32_MAX; k++)
                 id = id * 10 + (p[4 + k] - '0');
         }
         p += 4 + len;
     }
-    return id;
+    return id > INT32_MAX ? -1 : (int32_t)id;
 }
 
 static int match_columns(int32_t *columns, const struct ArrowSchema *schema, const pml_field *fields, size_t n, const char *pb,
@@ -101,6 +102,30 @@ int pml_rt_stream__check_batch(const int64_t **offsets, const struct ArrowArray 
             return pml_error__set(err, PML_E_PLUGIN_CONTRACT, "the offset column of a store's batch has a null");
     *offsets = batch->length == 0 ? NULL : (const int64_t *)a->buffers[1] + a->offset;
     return PML_OK;
+}
+
+int pml_rt_stream__take(struct ArrowArray *out, pml_env *env, struct ArrowArray *batch, const int32_t *columns, size_t n, int64_t from,
+                        int64_t to, pml_error *err)
+{
+    struct ArrowArray *taken = pml_env__calloc(env, n, sizeof *taken);
+    int rc = taken == NULL ? pml_error__no_memory(err) : PML_OK;
+    for (size_t i = 0; taken != NULL && i < n; i++) {
+        struct ArrowArray *child = batch->children[columns[i]];
+        taken[i] = *child;
+        child->release = NULL;
+        if (from == 0 && taken[i].length == to)
+            continue;
+        taken[i].offset += from; /* a struct may also be shorter than its children */
+        taken[i].length = to - from;
+        taken[i].null_count = taken[i].null_count == 0 ? 0 : -1;
+    }
+    if (rc == PML_OK)
+        rc = pml_batch__from_columns(out, env, taken, n, to - from, err);
+    for (size_t i = 0; rc != PML_OK && taken != NULL && i < n; i++)
+        pml_array__release(&taken[i]);
+    pml_env__free(env, taken);
+    batch->release(batch);
+    return rc;
 }
 
 int pml_rt_stream__error(struct ArrowArrayStream *stream, const char *pb, pml_error *err)

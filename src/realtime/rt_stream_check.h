@@ -13,6 +13,9 @@ int pml_rt_stream__columns(int32_t *columns, struct ArrowArrayStream *stream, co
    without nulls; *offsets: its first value. */
 int pml_rt_stream__check_batch(const int64_t **offsets, const struct ArrowArray *batch, const int32_t *columns, size_t n,
                                bool with_offsets, pml_error *err);
+/* Rows [from, to) of n columns of a checked batch (moved on any return), over the same buffers. */
+int pml_rt_stream__take(struct ArrowArray *out, pml_env *env, struct ArrowArray *batch, const int32_t *columns, size_t n, int64_t from,
+                        int64_t to, pml_error *err);
 /* The error of a failed stream call. */
 int pml_rt_stream__error(struct ArrowArrayStream *stream, const char *pb, pml_error *err);
 /* A code that a plugin may not return becomes PML_E_PLUGIN (19); fills err when the plugin did not. */

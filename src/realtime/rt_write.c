@@ -7,26 +7,11 @@
 
 #include "meta/partition.h"
 #include "realtime/rt_commit.h"
-#include "realtime/rt_writer.h"
-#include "table/route.h"
-
-enum { WRITE_FEW_PBS = 8 /* partition-buckets of a batch that need no allocation */ };
-
-typedef struct write_call {
-    pml_rt_writer *w;
-    struct ArrowArray *array;
-    const pml_rt_write_options *options;
-    bool has_offsets; /* the first column is _REALTIME_OFFSET */
-    const pml_field *fields; /* of the batch */
-    size_t n_fields;
-    pml_rt_write_result *out; /* may be NULL */
-    size_t n_applied;
-    int64_t start_ns;
-} write_call;
+#include "realtime/rt_write.h"
 
 /* ---- checks, before anything changes ---- */
 
-static int check_row_kinds(write_call *k, pml_error *err)
+static int check_row_kinds(rt_write_call *k, pml_error *err)
 {
     const int8_t *kinds = k->options->row_kinds;
     bool update_after = k->w->ctx->options.rt_accept_update_after;
@@ -38,17 +23,11 @@ static int check_row_kinds(write_call *k, pml_error *err)
     return PML_OK;
 }
 
-static const int64_t *offsets_of(const struct ArrowArray *batch)
-{
-    const struct ArrowArray *a = batch->children[0];
-    return (const int64_t *)a->buffers[1] + batch->offset + a->offset;
-}
-
-static int check_offsets(write_call *k, pml_error *err)
+static int check_offsets(rt_write_call *k, pml_error *err)
 {
     if (!k->has_offsets)
         return PML_OK;
-    const int64_t *o = offsets_of(k->array);
+    const int64_t *o = pml_rt_write__offsets(k->array);
     int64_t n = k->array->length;
     for (int64_t i = 0; i < n; i++)
         if (o[i] < 0 || (i > 0 && o[i] <= o[i - 1]))
@@ -61,7 +40,7 @@ static int check_offsets(write_call *k, pml_error *err)
     return PML_OK;
 }
 
-static int check_mode(write_call *k, const struct ArrowSchema *schema, pml_error *err)
+static int check_mode(rt_write_call *k, const struct ArrowSchema *schema, pml_error *err)
 {
     pml_rt_context *c = k->w->ctx;
     bool external = c->options.rt_offset_external;
@@ -75,25 +54,39 @@ static int check_mode(write_call *k, const struct ArrowSchema *schema, pml_error
         return pml_error__set(err, PML_E_INVAL,
                               "realtime.offset-mode=external wants a first column %s (int64) or first_offset in the options",
                               PML_RT_COL_OFFSET);
-    k->fields = k->has_offsets ? c->transport : c->transport + 1;
-    k->n_fields = k->has_offsets ? c->n_transport : c->n_transport - 1;
+    size_t skip = c->layout->n_system - (k->has_offsets ? 1 : 0);
+    k->fields = c->transport + skip;
+    k->n_fields = c->n_transport - skip;
     return PML_OK;
 }
 
-static int check_batch(write_call *k, const struct ArrowSchema *schema, pml_error *err)
+/* Rows with keys may say in a last column what kind they are. */
+static void take_kind_column(rt_write_call *k, const struct ArrowSchema *schema)
+{
+    int64_t last = (int64_t)k->n_fields;
+    if (k->w->input != NULL && schema->n_children == last + 1 && schema->children[last]->name != NULL &&
+        strcmp(schema->children[last]->name, PML_RT_COL_VALUE_KIND) == 0) {
+        k->fields = k->w->input + (k->has_offsets ? 0 : 1);
+        k->n_fields++;
+    }
+}
+
+static int check_batch(rt_write_call *k, const struct ArrowSchema *schema, pml_error *err)
 {
     pml_check_level level = (pml_check_level)k->w->ctx->options.rt_validate_input;
     PML_RETURN_IF(check_mode(k, schema, err));
+    take_kind_column(k, schema);
     PML_RETURN_IF(pml_type__check_arrow(schema, k->fields, k->n_fields, err));
     PML_RETURN_IF(pml_batch__check(k->array, k->fields, k->n_fields, level, err));
-    PML_RETURN_IF(check_row_kinds(k, err));
+    if (k->w->input == NULL)
+        PML_RETURN_IF(check_row_kinds(k, err));
     return check_offsets(k, err);
 }
 
 /* ---- where rows go ---- */
 
 /* The slice that the caller names. The partition row is taken from the first row, whose texts must be those of the claim. */
-static int claimed_slice(pml_route *route, write_call *k, pml_error *err)
+static int claimed_slice(pml_route *route, rt_write_call *k, pml_error *err)
 {
     pml_table *t = k->w->table;
     const pml_rt_pb *pb = k->options->pb;
@@ -134,7 +127,7 @@ out:
     return rc;
 }
 
-static int find_slices(pml_route *route, write_call *k, pml_error *err)
+int pml_rt_write__route(pml_route *route, rt_write_call *k, pml_error *err)
 {
     if (k->options->pb != NULL)
         return claimed_slice(route, k, err);
@@ -167,27 +160,20 @@ static int pb_of(rt_pb **out, pml_rt_writer *w, const pml_route_slice *s, pml_er
     return rc;
 }
 
+int pml_rt_write__pbs(rt_pb **pbs, rt_write_call *k, const pml_route *route, pml_error *err)
+{
+    for (size_t i = 0; i < route->n; i++)
+        PML_RETURN_IF(pb_of(&pbs[i], k->w, &route->slices[i], err));
+    return PML_OK;
+}
+
 /* ---- one slice ---- */
 
-typedef struct slice_offsets {
-    pml_rt_range range;
-    uint64_t hash; /* of explicit ones */
-    uint64_t bytes; /* that the rows hold, for the gauges */
-    bool dense;
-} slice_offsets;
-
-/* Under write_mu: the offsets of the rows, and that they follow what the PB has. */
-static int number_rows(slice_offsets *o, write_call *k, const rt_pb *pb, const struct ArrowArray *rows, pml_error *err)
+int pml_rt_write__range(pml_rt_range *out, const rt_write_call *k, const rt_pb *pb, int64_t n, int64_t first, int64_t last,
+                        pml_error *err)
 {
-    int64_t n = rows->length, first = pb->next_offset, last;
-    o->dense = !k->has_offsets;
-    if (k->has_offsets) {
-        const int64_t *v = offsets_of(rows);
-        first = v[0];
-        last = v[n - 1];
-    } else {
-        if (k->options->first_offset >= 0)
-            first = k->options->first_offset;
+    if (!k->has_offsets) {
+        first = k->options->first_offset >= 0 ? k->options->first_offset : pb->next_offset;
         if (n > INT64_MAX - first)
             return pml_error__at(err, PML_E_OVERFLOW, PML_PLACE_PB, pb->name, "%lld rows after offset %lld pass the last offset of %s",
                                  (long long)n, (long long)first, pb->name);
@@ -200,20 +186,48 @@ static int number_rows(slice_offsets *o, write_call *k, const rt_pb *pb, const s
         return pml_error__at(err, PML_E_OFFSET_ORDER, PML_PLACE_PB, pb->name,
                              "the batch begins at offset %lld, %s has all offsets below %lld already", (long long)first, pb->name,
                              (long long)pb->next_offset);
-    o->range = (pml_rt_range){first, last + 1};
+    *out = (pml_rt_range){first, last + 1};
     return PML_OK;
 }
 
-static int write_locked(slice_offsets *o, write_call *k, rt_pb *pb, struct ArrowArray *rows, pml_error *err)
+static int give_to_store(rt_pb *pb, pml_rt_batch *b, pml_error *err)
 {
-    pml_env *env = k->w->env;
-    int64_t n = rows->length;
-    PML_RETURN_IF(pml_rt_pb__check_state(pb, err));
-    PML_RETURN_IF(number_rows(o, k, pb, rows, err));
-    int rc = pml_rt_note__reserve(&pb->building, env);
+    pml_error own = PML_ERROR_INIT; /* the caller may not want the error, but its flags decide */
+    pml_rt__assert_store_call();
+    int rc = pb->vt->write(pb->store, b, &own);
+    if (rc == PML_OK)
+        return PML_OK;
+    rc = pml_rt_pb__store_failed(pb, rc, &own, "write");
+    if (err != NULL)
+        *err = own;
+    return rc;
+}
+
+int pml_rt_write__hand_over(rt_write_call *k, rt_pb *pb, const rt_slice_offsets *o, pml_rt_batch *b, pml_error *err)
+{
+    int rc = pml_rt_note__reserve(&pb->building, k->w->env);
     if (rc != PML_OK)
         return rc == PML_E_LIMIT ? pml_error__at(err, rc, PML_PLACE_PB, pb->name, "%s has too many gaps between offsets: prepare", pb->name)
                                  : pml_error__no_memory(err);
+    if (o->rows > 0)
+        PML_RETURN_IF(give_to_store(pb, b, err));
+    if (o->dense)
+        pml_rt_note__add_dense(&pb->building, o->range);
+    else
+        pml_rt_note__add_explicit(&pb->building, o->rows, o->hash);
+    pb->next_offset = o->range.end;
+    if (atomic_load_explicit(&pb->building_since_ns, memory_order_relaxed) < 0)
+        atomic_store_explicit(&pb->building_since_ns, k->start_ns, memory_order_relaxed);
+    (void)atomic_fetch_add_explicit(&pb->ctx->uncommitted_rows, o->rows, memory_order_relaxed);
+    return PML_OK;
+}
+
+static int write_locked(rt_slice_offsets *o, rt_write_call *k, rt_pb *pb, struct ArrowArray *rows, pml_error *err)
+{
+    int64_t n = rows->length;
+    const int64_t *v = k->has_offsets ? pml_rt_write__offsets(rows) : NULL;
+    PML_RETURN_IF(pml_rt_pb__check_state(pb, err));
+    PML_RETURN_IF(pml_rt_write__range(&o->range, k, pb, n, v == NULL ? 0 : v[0], v == NULL ? 0 : v[n - 1], err));
     pml_rt_batch b = {.struct_size = sizeof b,
                       .flags = o->dense ? PML_RT_BATCH_DENSE : 0,
                       .array = rows,
@@ -223,56 +237,44 @@ static int write_locked(slice_offsets *o, write_call *k, rt_pb *pb, struct Arrow
                       .first_sequence = -1,
                       .last_sequence = -1,
                       .bytes = o->bytes};
-    pml_error own = PML_ERROR_INIT; /* the caller may not want the error, but its flags decide */
-    pml_rt__assert_store_call();
-    rc = pb->vt->write(pb->store, &b, &own);
-    if (rc != PML_OK) {
-        rc = pml_rt_pb__store_failed(pb, rc, &own, "write");
-        if (err != NULL)
-            *err = own;
-        return rc;
-    }
-    if (o->dense)
-        pml_rt_note__add_dense(&pb->building, o->range);
-    else
-        pml_rt_note__add_explicit(&pb->building, n, o->hash);
-    pb->next_offset = o->range.end;
-    if (atomic_load_explicit(&pb->building_since_ns, memory_order_relaxed) < 0)
-        atomic_store_explicit(&pb->building_since_ns, k->start_ns, memory_order_relaxed);
-    (void)atomic_fetch_add_explicit(&pb->ctx->uncommitted_rows, n, memory_order_relaxed);
-    return PML_OK;
+    return pml_rt_write__hand_over(k, pb, o, &b, err);
 }
 
-static int write_slice(write_call *k, rt_pb *pb, struct ArrowArray *rows, pml_error *err)
+void pml_rt_write__applied(rt_write_call *k, const rt_pb *pb, pml_rt_range range, int64_t n)
 {
-    slice_offsets o = {.bytes = pml_batch__bytes(rows, k->fields, k->n_fields)};
+    pml_rt_write_result *out = k->out;
+    k->n_applied++;
+    if (out != NULL) {
+        if (out->n_pbs < PML_RT_WRITE_RESULT_PBS) {
+            out->bucket[out->n_pbs] = pb->key.bucket;
+            out->first_offset[out->n_pbs] = range.begin;
+            out->end_offset[out->n_pbs] = range.end;
+        }
+        out->n_pbs++;
+        out->rows += n;
+    }
+    (void)atomic_fetch_add_explicit(&pb->ctx->write_rows, n, memory_order_relaxed);
+}
+
+static int write_slice(rt_write_call *k, rt_pb *pb, struct ArrowArray *rows, pml_error *err)
+{
+    rt_slice_offsets o = {
+        .rows = rows->length, .bytes = pml_batch__bytes(rows, k->fields, k->n_fields), .dense = !k->has_offsets};
     int64_t n = rows->length;
     if (k->has_offsets) {
-        const int64_t *v = offsets_of(rows);
+        const int64_t *v = pml_rt_write__offsets(rows);
         for (int64_t i = 0; i < n; i++)
             o.hash += pml_rt_mix64((uint64_t)v[i]);
     }
     pml_mutex__lock(&pb->write_mu);
     int rc = write_locked(&o, k, pb, rows, err);
     pml_mutex__unlock(&pb->write_mu);
-    if (rc != PML_OK)
-        return rc;
-    k->n_applied++;
-    pml_rt_write_result *out = k->out;
-    if (out != NULL) {
-        if (out->n_pbs < PML_RT_WRITE_RESULT_PBS) {
-            out->bucket[out->n_pbs] = pb->key.bucket;
-            out->first_offset[out->n_pbs] = o.range.begin;
-            out->end_offset[out->n_pbs] = o.range.end;
-        }
-        out->n_pbs++;
-        out->rows += n;
-    }
-    (void)atomic_fetch_add_explicit(&pb->ctx->write_rows, n, memory_order_relaxed);
-    return PML_OK;
+    if (rc == PML_OK)
+        pml_rt_write__applied(k, pb, o.range, n);
+    return rc;
 }
 
-static int apply_slice(write_call *k, rt_pb *pb, const pml_route_slice *s, pml_error *err)
+static int apply_slice(rt_write_call *k, rt_pb *pb, const pml_route_slice *s, pml_error *err)
 {
     struct ArrowArray rows = {0};
     if (s->rows == NULL)
@@ -305,20 +307,19 @@ static void keep_only(pml_rt_writer *w, rt_pb *pb)
         pml_rt_pb__release(pb);
 }
 
-static int write_routed(write_call *k, pml_error *err)
+static int write_routed(rt_write_call *k, pml_error *err)
 {
     pml_route route = {0};
-    rt_pb *few[WRITE_FEW_PBS] = {NULL}, **pbs = few;
+    rt_pb *few[RT_WRITE_FEW_PBS] = {NULL}, **pbs = few;
     int rc;
-    PML_TRY(find_slices(&route, k, err));
-    if (route.n > WRITE_FEW_PBS)
+    PML_TRY(pml_rt_write__route(&route, k, err));
+    if (route.n > RT_WRITE_FEW_PBS)
         pbs = pml_env__calloc(k->w->env, route.n, sizeof *pbs);
     if (pbs == NULL) {
         rc = pml_error__no_memory(err);
         goto out;
     }
-    for (size_t i = 0; i < route.n; i++)
-        PML_TRY(pb_of(&pbs[i], k->w, &route.slices[i], err));
+    PML_TRY(pml_rt_write__pbs(pbs, k, &route, err));
     if (has_one_pb(k->w->table))
         keep_only(k->w, pbs[0]);
     for (size_t i = 0; i < route.n; i++)
@@ -332,11 +333,13 @@ out:
     return rc;
 }
 
-static int write_batch(write_call *k, const struct ArrowSchema *schema, pml_error *err)
+static int write_batch(rt_write_call *k, const struct ArrowSchema *schema, pml_error *err)
 {
     PML_RETURN_IF(check_batch(k, schema, err));
     if (k->array->length == 0)
         return PML_OK;
+    if (k->w->input != NULL)
+        return pml_rt_write__keyed(k, err);
     rt_pb *only = atomic_load_explicit(&k->w->only, memory_order_acquire);
     if (only != NULL && names_bucket_0(k->options->pb))
         return write_slice(k, only, k->array, err);
@@ -344,7 +347,7 @@ static int write_batch(write_call *k, const struct ArrowSchema *schema, pml_erro
 }
 
 /* Nothing changed only when no slice was applied and no store is in doubt. What a store says of its own slice is not enough. */
-static void say_effect(const write_call *k, pml_error *err)
+static void say_effect(const rt_write_call *k, pml_error *err)
 {
     if (err == NULL)
         return;
@@ -357,7 +360,7 @@ int pml_rt_write(pml_rt_write_result *out, pml_rt_writer *w, struct ArrowArray *
                  const pml_rt_write_options *options, pml_error *err)
 {
     const pml_rt_write_options defaults = PML_RT_WRITE_OPTIONS_INIT;
-    write_call k = {.w = w, .array = array, .options = options == NULL ? &defaults : options, .out = out};
+    rt_write_call k = {.w = w, .array = array, .options = options == NULL ? &defaults : options, .out = out};
     pml_rt_context *c = w->ctx;
     if (k.options->struct_size != sizeof defaults || (out != NULL && out->struct_size != sizeof *out))
         return pml_error__set(err, PML_E_INVAL, "struct_size of write options or result is not what this library knows");

@@ -75,6 +75,7 @@ static void writer_free(pml_rt_writer *w)
     pml_rt_pb__release(atomic_load(&w->only));
     pml_mutex__destroy(&w->create_mu);
     pml_mutex__destroy(&w->flush_mu);
+    pml_env__free(env, w->input);
     pml_env__free(env, w);
     pml_rt_context__release(c);
 }
@@ -99,6 +100,36 @@ static int check_schema(pml_rt_context *c, pml_table *t, pml_error *err)
                               "the context serves %s at schema %lld, the table was opened at schema %lld: prepare, commit, and open a "
                               "new context",
                               t->path, (long long)c->table->schema->id, (long long)t->schema->id);
+    return PML_OK;
+}
+
+/* Two values that are one key, or none that any order knows (11.2): files, memory and Java would each sort them otherwise. */
+static int check_keys(const pml_table *t, pml_error *err)
+{
+    const pml_table_schema *s = t->schema;
+    for (size_t i = 0; i < s->n_keys; i++) {
+        const pml_field *f = &s->fields[s->key_index[i]];
+        if (f->type.kind == PML_TYPE_FLOAT || f->type.kind == PML_TYPE_DOUBLE)
+            return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_SCHEMA, t->path,
+                                 "needs key-of-type:%s: the key column '%s' of %s has a type that is not written in real time",
+                                 pml_type__word(f->type.kind), f->name, t->path);
+    }
+    return PML_OK;
+}
+
+/* The columns of the batches of a table with a primary key. */
+static int keyed_input(pml_rt_writer *w, pml_error *err)
+{
+    const pml_rt_context *c = w->ctx;
+    size_t system = PML_RT_KEYED_SYSTEM - 1;
+    if (w->table->schema->n_keys == 0)
+        return PML_OK;
+    PML_RETURN_IF(check_keys(w->table, err));
+    w->input = pml_env__calloc(w->env, c->n_transport - system + 1, sizeof *w->input);
+    if (w->input == NULL)
+        return pml_error__no_memory(err);
+    memcpy(w->input, c->transport + system, (c->n_transport - system) * sizeof *w->input);
+    w->input[c->n_transport - system] = c->transport[0];
     return PML_OK;
 }
 
@@ -136,6 +167,7 @@ int pml_rt_writer_open(pml_rt_writer **out, pml_table *t, pml_rt_context *c, con
                                                  "context anew and replay from the committed ends");
         goto out;
     }
+    PML_TRY(keyed_input(w, err));
     PML_TRY(pml_rt_context__latest_progress(&progress, c, err)); /* what cannot be read is said now, not at the first row */
     PML_TRY(pml_restore__load(&w->restore, c->table, err));
     warn_ignored(t);

@@ -14,6 +14,7 @@ struct pml_rt_writer {
     pml_mutex create_mu; /* one opener of stores at a time; taken before every other lock */
     pml_mutex flush_mu;  /* one prepare at a time; taken before every other lock */
     _Atomic(rt_pb *) only; /* of a table that has one partition-bucket; holds a reference. NULL: not met yet, or it has many */
+    pml_field *input;    /* of a table with a primary key: _REALTIME_OFFSET, its columns, _VALUE_KIND; else NULL */
     bool registered;     /* in the environment's list of tables with a writer */
 };
 

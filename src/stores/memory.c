@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The memory store of append tables (realtime-store.md 15.1): a list of chunks of rows; seal turns the list into a segment; advance
+ * The memory store (realtime-store.md 15.1; realtime-pk.md 15.2): a list of chunks of rows; seal turns the list into a segment; advance
  * forgets a prefix of the segments. How rows become chunks stands in memory_write.c, how they are read in memory_read.c.
  *
  * What happens under the mutex is a few assignments, so that views are cheap: acquire_view takes two references and notes three
@@ -343,6 +343,7 @@ static uint64_t size_option(const pml_rt_store_params *p, const char *key, uint6
 static void account_settings(mem_account *a, const pml_rt_store_params *p)
 {
     a->schema_id = p->schema_id;
+    a->keyed = p->mode == PML_RT_MODE_PRIMARY_KEY;
     a->n_columns = (size_t)p->schema->n_children;
     a->can_copy = p->host->struct_size >= offsetof(pml_rt_host, submit);
     a->stats_mode = a->can_copy ? p->stats_mode : PML_RT_STATS_NONE;
@@ -360,8 +361,12 @@ static int memory_store_open(void *backend, void **store, const pml_rt_store_vtb
     int rc = check_host(p.host, err);
     if (rc != PML_OK)
         return rc;
-    if (p.mode != PML_RT_MODE_APPEND)
-        return pml_store__fail(err, PML_E_UNSUPPORTED, PML_ERRF_NO_EFFECT, "the memory store serves append tables only");
+    if (p.mode != PML_RT_MODE_APPEND && p.mode != PML_RT_MODE_PRIMARY_KEY)
+        return pml_store__fail(err, PML_E_UNSUPPORTED, PML_ERRF_NO_EFFECT, "needs mode %u: the memory store serves append tables and those "
+                               "with a primary key", p.mode);
+    if (p.mode == PML_RT_MODE_PRIMARY_KEY && p.host->struct_size < sizeof *p.host)
+        return pml_store__fail(err, PML_E_UNSUPPORTED, PML_ERRF_NO_EFFECT,
+                               "for rows with keys the memory store needs the host services up to `key_bounds`");
     if (p.schema == NULL || p.schema->n_children < 1 || p.committed_end < 0)
         return pml_store__fail(err, PML_E_INVAL, PML_ERRF_NO_EFFECT, "the parameters of a memory store are not complete");
     rc = pml_mem_account__new(&account, p.host, err);
@@ -378,6 +383,7 @@ static int memory_store_open(void *backend, void **store, const pml_rt_store_vtb
     account_settings(account, &p);
     s->schema_id = p.schema_id;
     s->n_columns = p.schema->n_children;
+    s->keyed = p.mode == PML_RT_MODE_PRIMARY_KEY;
     s->join_bytes = size_option(&p, "realtime.memory.chunk-bytes", JOIN_BYTES_DEFAULT);
     s->next_room = MEM_OPEN_ROWS_FIRST;
     s->floor = s->end = p.committed_end;
@@ -410,7 +416,7 @@ static const pml_rt_plugin plugin = {.struct_size = sizeof(pml_rt_plugin),
                                      .abi_minor = PML_RT_ABI_MINOR,
                                      .name = "memory",
                                      .version = "1",
-                                     .caps = PML_RT_CAP_MODE_APPEND,
+                                     .caps = PML_RT_CAP_MODE_APPEND | PML_RT_CAP_MODE_KEY,
                                      .open = memory_open,
                                      .store_open = memory_store_open,
                                      .close = memory_plugin_close};

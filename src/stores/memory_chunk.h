@@ -26,6 +26,7 @@ typedef struct mem_account {
     const pml_rt_host *host;
     atomic_llong live_bytes;
     bool can_copy;       /* the host has the services of phase P1b */
+    bool keyed;          /* chunks are sorted runs */
     uint32_t stats_mode; /* PML_RT_STATS_*; NONE without them */
     int64_t schema_id;
     size_t n_columns; /* of the transport schema */

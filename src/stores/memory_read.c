@@ -9,6 +9,7 @@ typedef struct mem_reader {
     mem_counted *pin;    /* the view or the segment: holds the chunks */
     mem_chunk *open;     /* a view of the open chunk made for this reader: owned; NULL: none */
     mem_chunk **chunks;  /* behind the columns */
+    int64_t *groups;     /* of rows with keys: the segment of each chunk, a number that grows with its age */
     size_t n_chunks, next;
     int64_t row; /* of the next chunk */
     int64_t schema_id, batch_rows;
@@ -25,6 +26,7 @@ typedef struct mem_source {
     pml_rt_range visible;        /* end 0: unknown */
     const void *predicate;
     int64_t schema_id, batch_rows;
+    int64_t group; /* of the chunk that is chosen next */
 } mem_source;
 
 static void reader_drop(void *p)
@@ -74,10 +76,17 @@ static bool range_wanted(const mem_source *from, int64_t begin, int64_t end)
     return from->visible.end == 0 || (begin < from->visible.end && end > from->visible.begin);
 }
 
+static void add_chunk(mem_reader *r, const mem_source *from, mem_chunk *c)
+{
+    if (r->groups != NULL)
+        r->groups[r->n_chunks] = from->group;
+    r->chunks[r->n_chunks++] = c;
+}
+
 static void choose(mem_reader *r, const mem_source *from, mem_chunk *c)
 {
     if (range_wanted(from, c->range.begin, c->range.end) && pml_mem_chunk__may_match(c, from->predicate))
-        r->chunks[r->n_chunks++] = c;
+        add_chunk(r, from, c);
 }
 
 /* The rows of the open chunk that the view saw, as a chunk of their own. Its rows and range belong to the writer. */
@@ -93,19 +102,28 @@ static int choose_open(mem_reader *r, const mem_source *from, mem_chunk *open, p
     int rc = pml_mem_chunk__new(&r->open, account, &b, err);
     if (rc == PML_OK)
         rc = host->chunk_view(host->ctx, &r->open->array, open->open, b.rows, err);
+    if (rc == PML_OK && account->keyed) {
+        struct ArrowArray rows = r->open->array;
+        r->open->array.release = NULL;
+        rc = host->sort_run(host->ctx, &r->open->array, from->schema_id, &rows, err);
+        rows.release(&rows);
+    }
     if (rc == PML_OK)
-        r->chunks[r->n_chunks++] = r->open;
+        add_chunk(r, from, r->open);
     return rc;
 }
 
-static int choose_all(mem_reader *r, const mem_source *from, pml_error *err)
+static int choose_all(mem_reader *r, mem_source *from, pml_error *err)
 {
     size_t closed = from->n_last - (from->open_rows > 0 ? 1 : 0);
     for (size_t s = 0; s < from->n_segments; s++) {
         const mem_segment *seg = (const mem_segment *)from->segments->items[s];
+        from->group = seg->range.begin;
         for (size_t i = 0; i < seg->n && range_wanted(from, seg->range.begin, seg->range.end); i++)
             choose(r, from, (mem_chunk *)seg->chunks->items[i]);
     }
+    if (from->n_last > 0)
+        from->group = ((const mem_chunk *)from->last->items[0])->range.begin;
     for (size_t i = 0; i < closed; i++)
         choose(r, from, (mem_chunk *)from->last->items[i]);
     return closed < from->n_last ? choose_open(r, from, (mem_chunk *)from->last->items[closed], err) : PML_OK;
@@ -119,7 +137,7 @@ static size_t chunk_count(const mem_source *from)
     return n;
 }
 
-static int reader_new(mem_reader **out, const mem_source *from, const pml_rt_query *query, pml_error *err)
+static int reader_new(mem_reader **out, mem_source *from, const pml_rt_query *query, pml_error *err)
 {
     mem_account *account = from->pin->account;
     const pml_rt_host *host = account->host;
@@ -128,12 +146,14 @@ static int reader_new(mem_reader **out, const mem_source *from, const pml_rt_que
     int rc = host->columns(host->ctx, NULL, 0, &n, from->schema_id, query, err);
     if (rc != PML_OK)
         return rc;
-    size_t bytes = sizeof(mem_reader) + chunks * sizeof(mem_chunk *) + n * sizeof(uint32_t);
+    size_t groups = account->keyed ? chunks : 0;
+    size_t bytes = sizeof(mem_reader) + groups * sizeof(int64_t) + chunks * sizeof(mem_chunk *) + n * sizeof(uint32_t);
     mem_reader *r = pml_mem_account__alloc(account, bytes);
     if (r == NULL)
         return pml_store__no_memory(err);
     *r = (mem_reader){.pin = from->pin, .schema_id = from->schema_id, .batch_rows = from->batch_rows, .bytes = bytes, .n_cols = n};
-    r->chunks = (mem_chunk **)(r + 1);
+    r->groups = account->keyed ? (int64_t *)(r + 1) : NULL;
+    r->chunks = (mem_chunk **)((int64_t *)(r + 1) + groups);
     r->cols = (uint32_t *)(r->chunks + chunks);
     pml_mem_counted__acquire(r->pin);
     rc = host->columns(host->ctx, r->cols, n, &n, r->schema_id, query, err);
@@ -148,39 +168,92 @@ static int reader_new(mem_reader **out, const mem_source *from, const pml_rt_que
 
 typedef struct mem_streams {
     mem_account *account;
-    struct ArrowArrayStream v[1];
+    size_t bytes;
+    struct ArrowArrayStream v[];
 } mem_streams;
 
 static void streams_free(pml_rt_streams *self)
 {
     mem_streams *s = self->priv;
     mem_account *account = s->account;
-    pml_mem_account__free(account, s, sizeof *s);
+    pml_mem_account__free(account, s, s->bytes);
     pml_mem_account__release(account);
     self->v = NULL;
     self->n = 0;
     self->priv = NULL;
 }
 
-static int streams_open(pml_rt_streams *out, const mem_source *from, const pml_rt_query *query, pml_error *err)
+/* A reader of one chunk of r, which keeps all others. */
+static mem_reader *reader_of_chunk(mem_reader *r, size_t i)
+{
+    mem_account *account = r->pin->account;
+    size_t bytes = sizeof(mem_reader) + sizeof(mem_chunk *) + r->n_cols * sizeof(uint32_t);
+    mem_reader *one = pml_mem_account__alloc(account, bytes);
+    if (one == NULL)
+        return NULL;
+    *one = (mem_reader){.pin = r->pin, .schema_id = r->schema_id, .batch_rows = r->batch_rows, .bytes = bytes, .n_cols = r->n_cols};
+    one->chunks = (mem_chunk **)(one + 1);
+    one->cols = (uint32_t *)(one->chunks + 1);
+    memcpy(one->cols, r->cols, r->n_cols * sizeof *r->cols);
+    one->chunks[one->n_chunks++] = r->chunks[i];
+    pml_mem_counted__acquire(one->pin);
+    if (r->chunks[i] == r->open) {
+        one->open = r->open;
+        r->open = NULL;
+    }
+    return one;
+}
+
+/* The reader becomes one stream, or with keys one for each chunk; it is dropped on any return. */
+static int make_streams(mem_streams *s, size_t *n, mem_reader *r, pml_error *err)
+{
+    const pml_rt_host *host = s->account->host;
+    int rc = PML_OK;
+    *n = 0;
+    if (r->groups == NULL) {
+        rc = host->stream(host->ctx, s->v, r->schema_id, r->n_cols, r->cols, -1, reader_next, reader_drop, r, err);
+        *n = rc == PML_OK;
+        if (rc != PML_OK)
+            reader_drop(r);
+        return rc;
+    }
+    for (size_t i = 0; rc == PML_OK && i < r->n_chunks; i++) {
+        mem_reader *one = reader_of_chunk(r, i);
+        if (one == NULL) {
+            rc = pml_store__no_memory(err);
+            break;
+        }
+        rc = host->stream(host->ctx, &s->v[i], one->schema_id, one->n_cols, one->cols, r->groups[i], reader_next, reader_drop, one, err);
+        if (rc == PML_OK)
+            ++*n;
+        else
+            reader_drop(one);
+    }
+    reader_drop(r);
+    return rc;
+}
+
+static int streams_open(pml_rt_streams *out, mem_source *from, const pml_rt_query *query, pml_error *err)
 {
     mem_account *account = from->pin->account;
-    const pml_rt_host *host = account->host;
-    pml_rt_streams made = {.n = 1, .free = streams_free};
+    pml_rt_streams made = {.free = streams_free};
     mem_reader *r;
     int rc = reader_new(&r, from, query, err);
     if (rc != PML_OK)
         return rc;
-    mem_streams *s = pml_mem_account__alloc(account, sizeof *s);
+    size_t n = r->groups == NULL ? 1 : r->n_chunks, bytes = sizeof(mem_streams) + n * sizeof(struct ArrowArrayStream);
+    mem_streams *s = pml_mem_account__alloc(account, bytes);
     if (s == NULL) {
         reader_drop(r);
         return pml_store__no_memory(err);
     }
     s->account = account;
-    rc = host->stream(host->ctx, s->v, r->schema_id, r->n_cols, r->cols, -1, reader_next, reader_drop, r, err);
+    s->bytes = bytes;
+    rc = make_streams(s, &made.n, r, err);
     if (rc != PML_OK) {
-        reader_drop(r);
-        pml_mem_account__free(account, s, sizeof *s);
+        for (size_t i = 0; i < made.n; i++)
+            s->v[i].release(&s->v[i]);
+        pml_mem_account__free(account, s, bytes);
         return rc;
     }
     (void)atomic_fetch_add_explicit(&account->refs, 1, memory_order_relaxed);
@@ -192,7 +265,7 @@ static int streams_open(pml_rt_streams *out, const mem_source *from, const pml_r
 
 int pml_mem_segment__stream(pml_rt_streams *out, mem_segment *segment, pml_error *err)
 {
-    const mem_source from = {
+    mem_source from = {
         .pin = &segment->counted, .last = segment->chunks, .n_last = segment->n, .schema_id = segment->schema_id};
     return streams_open(out, &from, NULL, err);
 }

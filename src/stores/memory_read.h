@@ -19,7 +19,7 @@ typedef struct mem_view {
 mem_view *pml_mem_view__new(mem_account *account); /* empty; NULL: no memory */
 extern const pml_rt_view_vtbl pml_mem_view_vtbl;
 
-/* One stream of all columns of a segment, in offset order. */
+/* Streams of all columns of a segment: one in offset order; of rows with keys one for each run, the oldest first. */
 int pml_mem_segment__stream(pml_rt_streams *out, mem_segment *segment, pml_error *err);
 
 #endif

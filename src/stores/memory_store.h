@@ -12,6 +12,7 @@ enum { MEM_OPEN_ROWS_FIRST = 64 /* of an open chunk; four times more each time o
 typedef struct mem_store {
     mem_account *account;
     int64_t schema_id, n_columns; /* of the transport schema */
+    bool keyed;                   /* rows have keys: a chunk is a sorted run, chunks are merged and not joined end to end */
     uint64_t join_bytes;          /* chunks are joined up to this size */
     /* of the writer: write and seal, which come one at a time */
     mem_chunk *open;   /* the last of `building`, which holds it; NULL: none */

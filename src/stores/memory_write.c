@@ -8,6 +8,9 @@
  *   T chunks of one  joined into one of the next tier while they are small together, so that many small writes leave few chunks:
  *   tier at the end  each row is copied once a tier
  *
+ * Rows with keys (realtime-pk.md 15.2): every chunk is a sorted run. The host sorts the open chunk when it is closed, and merges runs
+ * where others are joined end to end, so there are at most three runs of each tier.
+ *
  * Copying happens outside the mutex, since only the writer changes the building list; the swap is under it. A list that a view
  * holds is not changed but replaced. Joining is only for readers' sake: what fails there is left for the next time.
  *
@@ -22,6 +25,8 @@ enum {
     SMALL_ROWS = 64,              /* batches below are copied: an Arrow array costs more than so few rows */
     SMALL_BYTES_MAX = 64 * 1024,  /* few rows, but large ones: copying them saves nothing */
     OPEN_ROWS_MAX = 4096,         /* the open chunk has no statistics: a query looks at all of its rows */
+    OPEN_KEYED_ROWS_MAX = 256,    /* and sorts them, where they have keys */
+    MERGE_ROWS_MAX = 262144,      /* runs are merged within a write up to so many rows */
     OPEN_BYTES_MAX = 1 << 20,
     OPEN_ROW_EXTRA = 32,          /* validity bytes and offsets, which a one-row batch hardly shows */
     JOIN_CHUNKS = 4
@@ -92,10 +97,22 @@ static bool list_replace(mem_store *s, size_t k, mem_chunk *made)
 
 /* ---- joining ---- */
 
+/* n arrays as one: end to end, or merged by key. */
+static int join_arrays(mem_store *s, struct ArrowArray *out, const struct ArrowArray *const *inputs, size_t n)
+{
+    const pml_rt_host *host = s->account->host;
+    pml_rt_merged merged = {.struct_size = sizeof merged};
+    const pml_rt_merge merge = {.struct_size = sizeof merge, .schema_id = s->schema_id, .n = n, .inputs = inputs};
+    if (!s->keyed)
+        return host->concat(host->ctx, out, s->schema_id, n, inputs, NULL);
+    int rc = host->merge_sorted(host->ctx, &merged, &merge, NULL);
+    *out = merged.array;
+    return rc;
+}
+
 /* A copy of the rows of n neighbouring chunks as one; NULL: not possible now. */
 static mem_chunk *chunk_join(mem_store *s, mem_chunk *const *from, size_t n, const struct ArrowArray *arrays)
 {
-    const pml_rt_host *host = s->account->host;
     const struct ArrowArray *inputs[JOIN_CHUNKS];
     mem_chunk *made = NULL;
     pml_rt_batch b = {.flags = from[0]->dense ? PML_RT_BATCH_DENSE : 0, .range = {from[0]->range.begin, from[n - 1]->range.end}};
@@ -108,7 +125,7 @@ static mem_chunk *chunk_join(mem_store *s, mem_chunk *const *from, size_t n, con
     }
     if (pml_mem_chunk__new(&made, s->account, &b, NULL) != PML_OK)
         return NULL;
-    if (host->concat(host->ctx, &made->array, s->schema_id, n, inputs, NULL) != PML_OK) {
+    if (join_arrays(s, &made->array, inputs, n) != PML_OK) {
         pml_mem_counted__release(&made->counted);
         return NULL;
     }
@@ -165,11 +182,13 @@ static void join_tail(mem_store *s)
     for (bool again = s->account->can_copy; again;) {
         mem_chunk *v[JOIN_CHUNKS];
         uint64_t bytes = 0;
+        int64_t rows = 0;
         again = s->building != NULL && s->building->n >= JOIN_CHUNKS;
         for (size_t i = 0; again && i < JOIN_CHUNKS; i++) {
             v[i] = (mem_chunk *)s->building->items[s->building->n - JOIN_CHUNKS + i];
             bytes += v[i]->bytes;
-            again = v[i]->tier == v[0]->tier && bytes < s->join_bytes;
+            rows += v[i]->rows;
+            again = v[i]->tier == v[0]->tier && (s->keyed ? rows <= MERGE_ROWS_MAX : bytes < s->join_bytes);
         }
         again = again && join_last(s, v);
     }
@@ -177,14 +196,28 @@ static void join_tail(mem_store *s)
 
 /* ---- the open chunk ---- */
 
+/* The array becomes a sorted copy; released when that fails. */
+static int sort_rows(mem_store *s, struct ArrowArray *rows, pml_error *err)
+{
+    const pml_rt_host *host = s->account->host;
+    struct ArrowArray sorted = {0};
+    int rc = host->sort_run(host->ctx, &sorted, s->schema_id, rows, err);
+    rows->release(rows);
+    *rows = sorted;
+    return rc;
+}
+
 int pml_mem_store__close_chunk(mem_store *s, pml_error *err)
 {
+    const int64_t rows_max = s->keyed ? OPEN_KEYED_ROWS_MAX : OPEN_ROWS_MAX;
     mem_chunk *c = s->open;
     const pml_rt_host *host = s->account->host;
     struct ArrowArray rows = {0};
     if (c == NULL)
         return PML_OK;
     int rc = host->chunk_view(host->ctx, &rows, c->open, c->rows, err);
+    if (rc == PML_OK && s->keyed)
+        rc = sort_rows(s, &rows, err);
     if (rc != PML_OK) {
         if (err != NULL)
             err->flags |= PML_ERRF_NO_EFFECT;
@@ -192,8 +225,8 @@ int pml_mem_store__close_chunk(mem_store *s, pml_error *err)
     }
     bool full = c->rows * 2 >= s->open_room;
     s->next_room = full ? s->open_room * JOIN_CHUNKS : MEM_OPEN_ROWS_FIRST;
-    if (s->next_room > OPEN_ROWS_MAX)
-        s->next_room = OPEN_ROWS_MAX;
+    if (s->next_room > rows_max)
+        s->next_room = rows_max;
     c->array = rows; /* only views that come after the next lines look at it */
     s->open = NULL;
     pthread_mutex_lock(&s->m);

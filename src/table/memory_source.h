@@ -6,11 +6,13 @@
  *   pin      before the snapshot is chosen (I8): takes an immutable view of every matching partition-bucket
  *   resolve  with the chosen snapshot: drops views that are dead or all on disk, checks that none leaves a gap
  *   part     what is left: one memory part per partition-bucket
- *   open     rows of one part, in the stored columns of the request
+ *   open     rows of one part, in the stored columns of the request; of a table with a primary key
+ *   open_runs  its sorted runs, for a merge with those of files
  */
 #ifndef PML_TABLE_MEMORY_SOURCE_H
 #define PML_TABLE_MEMORY_SOURCE_H
 
+#include "merge/merge.h"
 #include "table/table.h"
 
 typedef struct pml_memory_part {
@@ -26,6 +28,12 @@ typedef struct pml_memory_read {
     int64_t batch_rows;
 } pml_memory_read;
 
+/* Runs of one group, a segment of the writer, become one before they meet others: as they do when they are written to files. */
+typedef struct pml_memory_run {
+    pml_run run;
+    int64_t group; /* grows with age */
+} pml_memory_run;
+
 /* How the snapshot of a plan was chosen. That of a tag need not be a snapshot of the table any more. */
 typedef enum pml_snapshot_choice { PML_CHOSE_LATEST, PML_CHOSE_SNAPSHOT, PML_CHOSE_TAG } pml_snapshot_choice;
 
@@ -39,6 +47,9 @@ typedef struct pml_memory_source {
     size_t (*count)(const void *pins);
     void (*part)(const void *pins, size_t i, pml_memory_part *out);
     int (*open)(struct ArrowArrayStream *out, void *pins, size_t i, const pml_memory_read *request, pml_error *err);
+    /* The oldest first. *runs by pml_env__free; the caller drops each run. The fields may be those of _SEQUENCE_NUMBER and _VALUE_KIND,
+       too; the predicate is over the key only. */
+    int (*open_runs)(pml_memory_run **runs, size_t *n, void *pins, size_t i, const pml_memory_read *request, pml_error *err);
     void (*release)(void *pins); /* streams stay valid */
     /* Of ctx: the scan holds one reference. */
     void (*acquire_ctx)(void *ctx);

@@ -11,10 +11,17 @@
 #include <string.h>
 
 #include "merge/sections.h"
+#include "table/memory_source.h"
 #include "table/prune.h"
 #include "table/scan.h"
 
 /* ---- files ---- */
+
+/* With memory every row that is committed is shown, or it would vanish between its commit and the next compaction (I11). */
+static bool skips_level0(const pml_plan *p)
+{
+    return p->memory == NULL && pml_table_options__skips_level0(&p->table->options);
+}
 
 static bool is_visible(const pml_plan *p, const pml_manifest_entry *e)
 {
@@ -23,7 +30,7 @@ static bool is_visible(const pml_plan *p, const pml_manifest_entry *e)
         return false;
     if (o->bucket == -2 && e->bucket < 0)
         return false;
-    return e->file.level > 0 || !pml_table_options__skips_level0(o);
+    return e->file.level > 0 || !skips_level0(p);
 }
 
 static int values_match(bool *matches, pml_plan *p, pml_prune *prune, const pml_data_file *f, pml_error *err)
@@ -37,7 +44,7 @@ static int file_matches(bool *matches, pml_plan *p, pml_prune *prune, const pml_
 {
     PML_RETURN_IF(pml_prune__keys(matches, prune, f, err));
     /* Each key is in one visible file, or its other versions are marked as deleted. */
-    if (*matches && pml_table_options__skips_level0(&p->table->options))
+    if (*matches && skips_level0(p))
         PML_RETURN_IF(values_match(matches, p, prune, f, err));
     return PML_OK;
 }
@@ -78,7 +85,7 @@ static int keep_by_values(pml_plan_group *g, pml_plan *p, pml_prune *prune, pml_
     const pml_table_options *o = &p->table->options;
     bool apart = is_apart(g), any = false;
     size_t kept = 0;
-    if (prune->predicate == NULL || pml_table_options__skips_level0(o))
+    if (prune->predicate == NULL || skips_level0(p) || g->memory_part >= 0)
         return PML_OK;
     if (!apart && (o->merge_engine == PML_MERGE_ENGINE_PARTIAL_UPDATE || o->merge_engine == PML_MERGE_ENGINE_AGGREGATION))
         return PML_OK;
@@ -197,6 +204,20 @@ static int pack_sections(packing *k, const pml_sections *sections, pml_error *er
     return split_end(k, err);
 }
 
+/* Any row of a file may have a newer version in memory, so all files are in the split of the memory. */
+static int pack_with_memory(packing *k, pml_error *err)
+{
+    pml_plan *p = k->plan;
+    const pml_plan_group *g = k->group;
+    pml_memory_part part;
+    pml_split *s;
+    PML_RETURN_IF(pml_plan__add_group_split(&s, p, k->cap, g, k->path, g->files, g->n, err));
+    p->memory->part(p->pins, (size_t)g->memory_part, &part);
+    s->memory_part = g->memory_part;
+    s->memory_rows = part.rows;
+    return PML_OK;
+}
+
 int pml_plan__pack_keyed(pml_plan *p, size_t *cap, pml_plan_group *g, pml_prune *prune, pml_error *err)
 {
     packing k = {.plan = p, .cap = cap, .group = g};
@@ -204,7 +225,7 @@ int pml_plan__pack_keyed(pml_plan *p, size_t *cap, pml_plan_group *g, pml_prune 
     pml_arena scratch; /* keys and sections are needed here only */
     int rc;
     PML_RETURN_IF(keep_by_values(g, p, prune, err));
-    if (g->n == 0)
+    if (g->n == 0 && g->memory_part < 0)
         return PML_OK;
     pml_arena__init(&scratch, p->env);
     k.files = pml_arena__array(&scratch, g->n, sizeof *k.files);
@@ -213,6 +234,10 @@ int pml_plan__pack_keyed(pml_plan *p, size_t *cap, pml_plan_group *g, pml_prune 
         goto out;
     }
     PML_TRY(pml_plan__partition_path(&k.path, p, g->partition, err));
+    if (g->memory_part >= 0) {
+        rc = pack_with_memory(&k, err);
+        goto out;
+    }
     k.raw = is_raw_group(p, g);
     if (k.raw) {
         rc = pack_files(&k, err);

@@ -18,11 +18,13 @@
 #include "meta/partition.h"
 #include "table/assemble.h"
 #include "table/file_source.h"
+#include "table/memory_runs.h"
 #include "table/prune.h"
 
 const pml_field pml_field_sequence_number = {.id = PML_ID_SEQUENCE, .name = "_SEQUENCE_NUMBER", .type = {.kind = PML_TYPE_BIGINT}};
 const pml_field pml_field_value_kind = {.id = PML_ID_VALUE_KIND, .name = "_VALUE_KIND", .type = {.kind = PML_TYPE_TINYINT}};
 
+enum { PML_STACK_LEVELS = 1024 };
 enum { RUN_BATCH_ROWS_MAX = 8192 }; /* all runs of a section hold a batch at once, so a large one is put together of smaller ones */
 
 typedef struct merge_reader {
@@ -159,7 +161,7 @@ static int runs_make(pml_run *runs, size_t *n, merge_reader *r, const pml_sectio
         file_run *run = pml_env__calloc(r->env, 1, sizeof *run);
         if (run == NULL)
             return pml_error__no_memory(err);
-        *run = (file_run){.reader = r, .files = files, .predicate = s->n_runs == 1 ? r->predicate : r->key_predicate};
+        *run = (file_run){.reader = r, .files = files, .predicate = s->n_runs == 1 && r->split->memory_part < 0 ? r->predicate : r->key_predicate};
         runs[*n] = (pml_run){.next = run_next,
                              .drop = run_drop,
                              .ctx = run,
@@ -167,6 +169,33 @@ static int runs_make(pml_run *runs, size_t *n, merge_reader *r, const pml_sectio
                              .level = r->split->files[files->files[0]].level};
     }
     return PML_OK;
+}
+
+/* Those of the files, and of the memory behind them. */
+static int section_runs(pml_run **runs, size_t *n, merge_reader *r, const pml_section *s, pml_error *err)
+{
+    const pml_memory_runs request = {.plan = r->plan,
+                                     .split = r->split,
+                                     .layout = &r->layout,
+                                     .schema = &r->schema,
+                                     .separable = r->function.kind != PML_MERGE_COLUMNS,
+                                     .predicate = r->key_predicate,
+                                     .batch_rows = r->batch_rows};
+    pml_run *memory = NULL;
+    size_t n_memory = 0;
+    int rc = PML_OK;
+    *n = 0;
+    *runs = NULL;
+    if (r->split->memory_part >= 0)
+        PML_RETURN_IF(pml_memory_runs__open(&memory, &n_memory, &request, err));
+    *runs = pml_env__calloc(r->env, s->n_runs + n_memory, sizeof **runs);
+    rc = *runs == NULL ? pml_error__no_memory(err) : runs_make(*runs, n, r, s, err);
+    for (size_t i = 0; i < n_memory && rc == PML_OK; i++)
+        (*runs)[(*n)++] = memory[i];
+    for (size_t i = 0; rc != PML_OK && i < n_memory; i++)
+        memory[i].drop(memory[i].ctx);
+    pml_env__free(r->env, memory);
+    return rc;
 }
 
 static int section_open(merge_reader *r, const pml_section *s, pml_error *err)
@@ -179,8 +208,8 @@ static int section_open(merge_reader *r, const pml_section *s, pml_error *err)
                                        .lookup = pml_table_options__is_lookup(&r->plan->table->options),
                                        .batch_rows = r->batch_rows};
     size_t n = 0;
-    pml_run *runs = pml_env__calloc(r->env, s->n_runs, sizeof *runs);
-    int rc = runs == NULL ? pml_error__no_memory(err) : runs_make(runs, &n, r, s, err);
+    pml_run *runs;
+    int rc = section_runs(&runs, &n, r, s, err);
     if (rc == PML_OK)
         rc = pml_merge__open(&r->merge, r->env, &request, runs, n, err);
     else
@@ -299,6 +328,50 @@ static int make_function(merge_reader *r, pml_error *err)
     return rc == PML_OK || rc == PML_E_UNSUPPORTED ? rc : pml_error__prefix(err, rc, "%s", t->path); /* a need stands in front */
 }
 
+/* Which run of the whole split the run of a section goes to: sections lie behind each other in the order of keys, and so their runs may
+   be one behind the other. With lookup rules a run has one level only (merge.h). */
+static size_t stack_of(const merge_reader *r, const pml_section *s, size_t run, bool by_level)
+{
+    size_t n = 0;
+    if (!by_level)
+        return run;
+    int32_t level = r->split->files[s->runs[run].files[0]].level;
+    if (level > 0)
+        return level < PML_STACK_LEVELS ? (size_t)(PML_STACK_LEVELS - level) : 0;
+    for (size_t i = 0; i < run; i++)
+        n += r->split->files[s->runs[i].files[0]].level == 0;
+    return PML_STACK_LEVELS + 1 + n;
+}
+
+/* Rows in memory lie anywhere among the keys, so the sections become one. */
+static int stack_sections(merge_reader *r, pml_error *err)
+{
+    bool by_level = pml_table_options__is_lookup(&r->plan->table->options);
+    size_t n_stacks = 0, n_runs = 0, room = r->split->n_files;
+    for (size_t i = 0; i < r->sections.n; i++)
+        for (size_t k = 0; k < r->sections.v[i].n_runs; k++) {
+            size_t at = stack_of(r, &r->sections.v[i], k, by_level) + 1;
+            n_stacks = at > n_stacks ? at : n_stacks;
+        }
+    pml_sorted_run *runs = pml_arena__array(&r->arena, n_stacks, sizeof *runs);
+    pml_section *one = pml_arena__array(&r->arena, 1, sizeof *one);
+    size_t *files = pml_arena__array(&r->arena, room, sizeof *files), n_files = 0;
+    if (runs == NULL || one == NULL || files == NULL)
+        return pml_error__no_memory(err);
+    for (size_t stack = 0; stack < n_stacks; stack++) {
+        size_t first = n_files;
+        for (size_t i = 0; i < r->sections.n; i++)
+            for (size_t k = 0; k < r->sections.v[i].n_runs; k++)
+                for (size_t f = 0; stack_of(r, &r->sections.v[i], k, by_level) == stack && f < r->sections.v[i].runs[k].n; f++)
+                    files[n_files++] = r->sections.v[i].runs[k].files[f];
+        if (n_files > first)
+            runs[n_runs++] = (pml_sorted_run){n_files - first, files + first};
+    }
+    *one = (pml_section){.n_files = n_files, .n_runs = n_runs, .runs = runs};
+    r->sections = (pml_sections){1, one};
+    return PML_OK;
+}
+
 static int make_sections(merge_reader *r, pml_error *err)
 {
     const pml_data_file **files = pml_arena__array(&r->arena, r->split->n_files, sizeof *files);
@@ -306,7 +379,8 @@ static int make_sections(merge_reader *r, pml_error *err)
         return pml_error__no_memory(err);
     for (size_t i = 0; i < r->split->n_files; i++)
         files[i] = &r->split->files[i];
-    return pml_plan__sections(&r->sections, &r->arena, r->plan, files, r->split->n_files, err);
+    PML_RETURN_IF(pml_plan__sections(&r->sections, &r->arena, r->plan, files, r->split->n_files, err));
+    return r->split->memory_part < 0 ? PML_OK : stack_sections(r, err);
 }
 
 static int make_key_predicate(merge_reader *r, pml_error *err)

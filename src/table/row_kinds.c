@@ -50,13 +50,11 @@ static int check_kind(const pml_row_kinds *k, int8_t kind, int64_t row, pml_erro
     return rc == PML_OK ? rc : pml_error__prefix(err, rc, "row %lld of a batch for %s", (long long)row, k->table->path);
 }
 
-static int of_column(int8_t *kinds, const pml_row_kinds *k, const struct ArrowArray *batch, pml_error *err)
+static int of_given(int8_t *kinds, const pml_row_kinds *k, const int8_t *given, int64_t n, pml_error *err)
 {
-    const struct ArrowArray *a = batch->children[k->table->schema->n_fields];
-    const int8_t *values = (const int8_t *)a->buffers[1] + a->offset + batch->offset;
-    for (int64_t i = 0; i < batch->length; i++) {
-        PML_RETURN_IF(check_kind(k, values[i], i, err));
-        kinds[i] = values[i];
+    for (int64_t i = 0; i < n; i++) {
+        PML_RETURN_IF(check_kind(k, given[i], i, err));
+        kinds[i] = given[i];
     }
     return PML_OK;
 }
@@ -81,16 +79,15 @@ static int of_text(int8_t *kinds, const pml_row_kinds *k, const struct ArrowArra
     return PML_OK;
 }
 
-int pml_row_kinds__of(int8_t **kinds, const pml_row_kinds *k, const struct ArrowArray *batch, pml_error *err)
+int pml_row_kinds__of(int8_t **kinds, const pml_row_kinds *k, const struct ArrowArray *batch, const int8_t *given, pml_error *err)
 {
-    bool column = batch->n_children > (int64_t)k->table->schema->n_fields;
     *kinds = NULL;
-    if (batch->length == 0 || (!column && k->column < 0))
+    if (batch->length == 0 || (given == NULL && k->column < 0))
         return PML_OK;
     int8_t *v = pml_env__alloc(k->env, (size_t)batch->length);
     if (v == NULL)
         return pml_error__no_memory(err);
-    int rc = k->column >= 0 ? of_text(v, k, batch, err) : of_column(v, k, batch, err);
+    int rc = k->column >= 0 ? of_text(v, k, batch, err) : of_given(v, k, given, batch->length, err);
     if (rc == PML_OK)
         *kinds = v;
     else

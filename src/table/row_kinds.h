@@ -19,10 +19,10 @@ typedef struct pml_row_kinds {
 
 /* PML_E_SCHEMA: rowkind.field names no text column of the table. */
 int pml_row_kinds__init(pml_row_kinds *out, const pml_table *t, const pml_merge_function *function, pml_error *err);
-/* The kinds of a checked batch of the table's columns, and _VALUE_KIND behind them if it has one more. *kinds is owned, by
-   pml_env__free; NULL: all +I. PML_E_INVAL naming the row: null, no kind, one that the merge engine cannot merge.
+/* The kinds of the rows of a checked batch of the table's columns: of rowkind.field, or of `given`, one for each row (NULL: all +I).
+   *kinds is owned, by pml_env__free; NULL: all +I. PML_E_INVAL naming the row: null, no kind, one that the merge engine cannot merge.
    PML_E_UNSUPPORTED: not +I in a table without primary key. */
-int pml_row_kinds__of(int8_t **kinds, const pml_row_kinds *k, const struct ArrowArray *batch, pml_error *err);
+int pml_row_kinds__of(int8_t **kinds, const pml_row_kinds *k, const struct ArrowArray *batch, const int8_t *given, pml_error *err);
 /* Whether rows of this kind are passed over. */
 static inline bool pml_row_kinds__drops(const pml_row_kinds *k, int8_t kind)
 {

@@ -70,12 +70,20 @@ static int deal_kinds(pml_dealt *d, const int8_t *kinds, pml_error *err)
     return PML_OK;
 }
 
+/* Those of the column _VALUE_KIND, if there is one. */
+static const int8_t *given_kinds(const pml_writer *w, const struct ArrowArray *batch)
+{
+    size_t n = w->table->schema->n_fields;
+    const struct ArrowArray *a = batch->n_children > (int64_t)n ? batch->children[n] : NULL;
+    return a == NULL ? NULL : (const int8_t *)a->buffers[1] + a->offset + batch->offset;
+}
+
 int pml_dealt__make(pml_dealt *out, const pml_writer *w, struct ArrowArray *batch, pml_error *err)
 {
     int8_t *kinds = NULL;
     int rc;
     *out = (pml_dealt){.env = w->env};
-    PML_TRY(pml_row_kinds__of(&kinds, &w->kinds, batch, err));
+    PML_TRY(pml_row_kinds__of(&kinds, &w->kinds, batch, given_kinds(w, batch), err));
     PML_TRY(pml_route__batch(&out->route, w->table, batch, 0, err));
     if (out->route.n == 0)
         goto out;

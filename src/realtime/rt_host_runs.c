@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Host services over rows with keys: sorting a batch into a run, merging runs, finding a key in one. */
+#include <string.h>
+
+#include "merge/function.h"
+#include "realtime/rt_host_services.h"
+
+static int keyed_layout(const pml_rt_layout **out, pml_rt_host_ctx *ctx, int64_t schema_id, pml_error *err)
+{
+    PML_RETURN_IF(pml_rt_host__find_layout(out, ctx, schema_id, err));
+    if ((*out)->merge.keys == NULL)
+        return pml_error__at(err, PML_E_INVAL, PML_PLACE_STORE, NULL, "schema %lld has no primary key", (long long)schema_id);
+    return PML_OK;
+}
+
+static int check_rows(const pml_rt_layout *l, const struct ArrowArray *a, pml_error *err)
+{
+    if (a != NULL && a->release != NULL && a->offset == 0 && a->n_children == (int64_t)l->n_fields)
+        return PML_OK;
+    return pml_error__at(err, PML_E_SCHEMA, PML_PLACE_STORE, NULL,
+                         "rows for schema %lld must be a struct array without an offset that has its %zu columns", (long long)l->schema_id,
+                         l->n_fields);
+}
+
+/* There are no threads of ours yet: a store that is told so works in the call at hand. */
+int pml_rt_host__submit(void *ctx, void (*fn)(void *arg), void *arg)
+{
+    (void)ctx, (void)fn, (void)arg;
+    return PML_E_UNSUPPORTED;
+}
+
+int pml_rt_host__sort_run(void *p, struct ArrowArray *out, int64_t schema_id, const struct ArrowArray *array, pml_error *err)
+{
+    pml_rt_host_ctx *ctx = p;
+    const pml_rt_layout *l;
+    int64_t *rows = NULL;
+    *out = (struct ArrowArray){0};
+    PML_RETURN_IF(keyed_layout(&l, ctx, schema_id, err));
+    PML_RETURN_IF(check_rows(l, array, err));
+    PML_RETURN_IF(pml_sorter__order(&rows, ctx->env, &l->sorter, array, err));
+    int rc = pml_batch__gather_rows(out, ctx->env, l->fields, l->n_fields, array, rows, array->length, err);
+    pml_env__free(ctx->env, rows);
+    return rc;
+}
+
+/* ---- merging ---- */
+
+typedef struct borrowed_run {
+    pml_env *env;
+    const struct ArrowArray *array; /* NULL: given already */
+    size_t n_fields;
+} borrowed_run;
+
+static void keep(void *owner)
+{
+    (void)owner; /* the caller has the array for as long as the call lasts, and the merge ends before it returns */
+}
+
+static int run_next(void *p, struct ArrowArray *out, pml_error *err)
+{
+    borrowed_run *r = p;
+    pml_shared *shared;
+    *out = (struct ArrowArray){0};
+    if (r->array == NULL || r->array->length == 0)
+        return PML_OK;
+    PML_RETURN_IF(pml_shared__borrow(&shared, r->env, r->array, keep, NULL, err));
+    int rc = pml_shared__slice(out, shared, 0, r->array->length, NULL, r->n_fields, NULL, err);
+    pml_shared__release(shared);
+    r->array = NULL;
+    return rc;
+}
+
+static void run_drop(void *p)
+{
+    (void)p;
+}
+
+/* All batches of a merge as one array. */
+static int drain(struct ArrowArray *out, pml_rt_host_ctx *ctx, const pml_rt_layout *l, pml_merge *m, pml_error *err)
+{
+    for (;;) {
+        struct ArrowArray batch = {0}, joined = {0};
+        PML_RETURN_IF(pml_merge__next(m, &batch, err));
+        if (batch.release == NULL)
+            return PML_OK;
+        if (out->release == NULL) {
+            *out = batch;
+            continue;
+        }
+        const struct ArrowArray *both[] = {out, &batch};
+        int rc = pml_batch__concat(&joined, ctx->env, l->fields, l->n_fields, both, 2, err);
+        pml_array__release(&batch);
+        PML_RETURN_IF(rc);
+        pml_array__release(out);
+        *out = joined;
+    }
+}
+
+static int merge_all(struct ArrowArray *out, pml_rt_host_ctx *ctx, const pml_rt_layout *l, const pml_rt_merge *req, pml_error *err)
+{
+    static const pml_merge_function all = {.kind = PML_MERGE_ALL};
+    pml_merge *merge = NULL;
+    int64_t rows = 0;
+    int rc = PML_OK;
+    borrowed_run *sources = pml_env__calloc(ctx->env, req->n, sizeof *sources);
+    pml_run *runs = pml_env__calloc(ctx->env, req->n, sizeof *runs);
+    int32_t *columns = pml_env__calloc(ctx->env, l->n_fields, sizeof *columns);
+    if (sources == NULL || runs == NULL || columns == NULL) {
+        rc = pml_error__no_memory(err);
+        goto out;
+    }
+    for (size_t i = 0; i < req->n; i++) {
+        PML_TRY(check_rows(l, req->inputs[i], err));
+        rows += req->inputs[i]->length;
+        sources[i] = (borrowed_run){ctx->env, req->inputs[i], l->n_fields};
+        runs[i] = (pml_run){.next = run_next, .drop = run_drop, .ctx = &sources[i], .name = "a run in memory", .level = -1};
+    }
+    for (size_t i = 0; i < l->n_fields; i++)
+        columns[i] = (int32_t)i;
+    const pml_merge_request request = {.layout = &l->merge,
+                                       .function = &all,
+                                       .columns = columns,
+                                       .n_columns = l->n_fields,
+                                       .keep_retracts = true,
+                                       .batch_rows = rows < 1 ? 1 : rows};
+    PML_TRY(pml_merge__open(&merge, ctx->env, &request, runs, req->n, err));
+    PML_TRY(drain(out, ctx, l, merge, err));
+out:
+    pml_merge__free(merge);
+    pml_env__free(ctx->env, columns);
+    pml_env__free(ctx->env, runs);
+    pml_env__free(ctx->env, sources);
+    return rc;
+}
+
+int pml_rt_host__merge_sorted(void *p, pml_rt_merged *out, const pml_rt_merge *req, pml_error *err)
+{
+    pml_rt_host_ctx *ctx = p;
+    const pml_rt_layout *l;
+    struct ArrowArray array = {0};
+    if (out == NULL || out->struct_size != sizeof *out || req == NULL || req->struct_size != sizeof *req || req->n == 0)
+        return pml_error__at(err, PML_E_INVAL, PML_PLACE_STORE, NULL, "merge_sorted was called with structs of another version, or without runs");
+    if (req->flags != 0)
+        return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_STORE, NULL, "needs collapse: merging runs keeps every version of a key");
+    PML_RETURN_IF(keyed_layout(&l, ctx, req->schema_id, err));
+    int rc = merge_all(&array, ctx, l, req, err);
+    if (rc != PML_OK) {
+        pml_array__release(&array);
+        return rc;
+    }
+    *out = (pml_rt_merged){.struct_size = sizeof *out, .array = array};
+    return PML_OK;
+}
+
+/* ---- one key ---- */
+
+/* Whether a row of the run is below the key, at it or above. */
+static int compare_key(const pml_rt_layout *l, const struct ArrowArray *run, int64_t row, const struct ArrowArray *keys, int64_t key_row)
+{
+    for (size_t i = 0; i < l->sorter.keys.n; i++) {
+        const pml_order_column *c = &l->sorter.keys.columns[i];
+        int order = c->compare(c->type, run->children[c->position], row, keys->children[i], key_row);
+        if (order != 0)
+            return order;
+    }
+    return 0;
+}
+
+/* The first row that is not below the key; above: that is above it. */
+static int64_t bound(const pml_rt_layout *l, const struct ArrowArray *run, const struct ArrowArray *keys, int64_t key_row, bool above)
+{
+    int64_t lo = 0, hi = run->length;
+    while (lo < hi) {
+        int64_t mid = lo + (hi - lo) / 2;
+        int order = compare_key(l, run, mid, keys, key_row);
+        if (order < 0 || (above && order == 0))
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+int pml_rt_host__key_bounds(void *p, int64_t *lo, int64_t *hi, int64_t schema_id, const struct ArrowArray *run, const struct ArrowArray *keys,
+                            int64_t key_row, pml_error *err)
+{
+    const pml_rt_layout *l;
+    PML_RETURN_IF(keyed_layout(&l, p, schema_id, err));
+    PML_RETURN_IF(check_rows(l, run, err));
+    if (keys == NULL || keys->offset != 0 || keys->n_children != (int64_t)l->merge.n_keys || key_row < 0 || key_row >= keys->length)
+        return pml_error__at(err, PML_E_INVAL, PML_PLACE_STORE, NULL, "key %lld is none of the %lld keys of %zu columns", (long long)key_row,
+                             keys == NULL ? 0 : (long long)keys->length, l->merge.n_keys);
+    *lo = bound(l, run, keys, key_row, false);
+    *hi = bound(l, run, keys, key_row, true);
+    return PML_OK;
+}
