@@ -81,7 +81,7 @@ static int reader_columns(split_reader *r, pml_error *err)
         r->read_fields[i] = p->schema->fields[w.columns[i]];
     if (r->merges && r->with_kind)
         r->read_fields[r->n_read++] = pml_field_value_kind;
-    if (r->split->memory_part < 0)
+    if (r->split->memory_part < 0 || r->merges)
         return PML_OK;
     PML_RETURN_IF(pml_partition__decode(r->partition_values, p->schema, r->split->partition, err));
     return pml_assembly__init(&r->memory, &r->arena, p->schema, r->read_fields, r->n_read, r->partition_values, err);
@@ -98,7 +98,7 @@ static int open_merged(split_reader *r, pml_error *err)
                                     .predicate = r->plan->predicate,
                                     .batch_rows = r->batch_rows,
                                     .validate_full = r->validate_full};
-    r->next_file = r->split->n_files;
+    r->next_file = r->end_file; /* all of them, and the memory */
     return pml_merge_read__open(&r->source, &request, err);
 }
 
@@ -122,7 +122,7 @@ static int open_columns(split_reader *r, size_t first, size_t end, pml_error *er
 /* Opens the next file or the memory part. */
 static int open_next(split_reader *r, pml_error *err)
 {
-    if (r->merges && r->next_file < r->split->n_files)
+    if (r->merges)
         return open_merged(r, err);
     size_t i = r->next_file++;
     r->in_memory = i >= r->split->n_files;
