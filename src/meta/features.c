@@ -61,21 +61,25 @@ int pml_option_source__refuse(const pml_option_source *s)
 /* Rows of a primary key go to level 0 of fixed buckets; what asks for more, or for another form of these files, is not written. */
 static int refuse_keyed_write(const pml_option_source *s)
 {
-    static const char *const per_level[] = {"file.format.per.level", "file.compression.per.level", "metadata.stats-mode.per.level"};
+    static const struct {
+        const char *option, *needs;
+    } per_level[] = {{"file.format.per.level", "needs file.format.per.level"},
+                     {"file.compression.per.level", "needs file.compression.per.level"},
+                     {"metadata.stats-mode.per.level", "needs metadata.stats-mode.per.level"}};
     const char *bucket = pml_option_source__get(s, "bucket"), *producer = pml_option_source__get(s, "changelog-producer");
     if (bucket == NULL || bucket[0] == '-')
         return pml_error__at(s->err, PML_E_UNSUPPORTED, PML_PLACE_OPTION, s->where,
                              "needs bucket:%s: option bucket of %.120s is '%.20s', and rows with a primary key are only written to a fixed "
-                             "number of buckets",
+                             "number of buckets, 1 or more",
                              bucket != NULL && strcmp(bucket, "-2") == 0 ? "postpone" : "dynamic", s->where, bucket == NULL ? "-1" : bucket);
     if (producer != NULL && strcasecmp(producer, "input") == 0)
         return pml_error__at(s->err, PML_E_UNSUPPORTED, PML_PLACE_OPTION, s->where,
                              "needs changelog-producer:input: %.120s wants the changelog from its writers, and this version writes none",
                              s->where);
     for (size_t i = 0; i < sizeof per_level / sizeof per_level[0]; i++)
-        if (pml_option_source__get(s, per_level[i]) != NULL)
+        if (pml_option_source__get(s, per_level[i].option) != NULL)
             return pml_error__at(s->err, PML_E_UNSUPPORTED, PML_PLACE_OPTION, s->where,
-                                 "needs %s: option of %.120s, which this version does not write", per_level[i], s->where);
+                                 "%s: %.120s has this option, and this version writes all levels alike", per_level[i].needs, s->where);
     return PML_OK;
 }
 
