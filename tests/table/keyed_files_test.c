@@ -160,6 +160,54 @@ static void numbers_go_on_after_a_flush_a_prepare_and_in_a_new_writer(void **sta
     world_close(&k);
 }
 
+/* Rows of 1 MB: the second batch is a run by itself, and a file gets fewer of them at once. */
+static void wide_rows_are_merged_as_others(void **state)
+{
+    (void)state;
+    enum { WIDE = 1 << 20, N = 70 };
+    table_kit k;
+    keyed_row rows[N], *found;
+    struct ArrowArray batch, wide, text;
+    struct ArrowSchema schema;
+    pml_messages *m;
+    pml_shared *shared;
+    pml_error err = PML_ERROR_INIT;
+    static const int32_t columns[] = {0, 1, 2, 3, -1, 5};
+    static const size_t n_rows[] = {10, N, 3};
+    uint8_t *letters = calloc(WIDE, 1);
+    assert_non_null(letters);
+    memset(letters, '0', WIDE);
+    letters[0] = 'v';
+    world_open(&k, false, "\"bucket\":\"1\",\"metadata.stats-mode\":\"none\"");
+    pml_writer *w = writer_of(&k);
+    keyed_schema(&schema, &k, KEYED_ALL_INSERTS);
+    for (int i = 0; i < 3; i++) {
+        letters[WIDE - 1] = (uint8_t)('1' + i);
+        for (int64_t row = 0; row < N; row++)
+            rows[row] = (keyed_row){.id = (row * 29 + i) % N, .n = 1, .s = 1, .v = 0};
+        keyed_batch(&batch, &k, rows, n_rows[i], KEYED_ALL_INSERTS);
+        const pml_value v = {.kind = PML_VALUE_BYTES, .bytes = {letters, WIDE}};
+        must_ok(pml_batch__constant(&text, k.t->env, &k.fields[4].type, &v, batch.length, &err), &err);
+        must_ok(pml_shared__new(&shared, k.t->env, &batch, &err), &err);
+        must_ok(pml_shared__slice(&wide, shared, 0, (int64_t)n_rows[i], columns, 6, &text, &err), &err);
+        pml_shared__release(shared);
+        must_ok(pml_writer_write(w, &wide, &schema, &err), &err);
+    }
+    must_ok(pml_writer_prepare(&m, w, &err), &err);
+    assert_int_equal(pml_messages_rows(m), N);
+    (void)table_kit_commit(&k, m);
+    pml_writer_close(w);
+    assert_int_equal(keyed_read(&found, &k), N);
+    for (int64_t id = 0; id < N; id++) {
+        assert_int_equal(found[id].id, id);
+        assert_int_equal(found[id].v, id == 2 || id == 31 || id == 60 ? 3 : 2);
+    }
+    free(found);
+    free(letters);
+    pml_schema__release(&schema);
+    world_close(&k);
+}
+
 /* ---- replacing and removing ---- */
 
 static void rows_are_replaced_and_removed_by_partition_and_in_whole(void **state)
@@ -319,6 +367,7 @@ int main(void)
         cmocka_unit_test(a_file_says_its_keys_numbers_deletes_and_statistics),
         cmocka_unit_test(files_of_one_flush_hold_keys_one_behind_the_other),
         cmocka_unit_test(numbers_go_on_after_a_flush_a_prepare_and_in_a_new_writer),
+        cmocka_unit_test(wide_rows_are_merged_as_others),
         cmocka_unit_test(rows_are_replaced_and_removed_by_partition_and_in_whole),
         cmocka_unit_test(messages_travel_as_bytes),
         cmocka_unit_test(messages_that_lie_about_keys_are_refused),
