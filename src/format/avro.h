@@ -39,7 +39,7 @@ typedef struct pml_avro_field {
     bool nullable;
     size_t n_children;
     const struct pml_avro_field *children;
-    const pml_type *type; /* COLUMN */
+    const pml_type *type; /* COLUMN; of metadata files also what a number, text or bytes is in ORC and Parquet (meta/manifest_rows.h) */
     uint32_t slot;        /* data files: the number of the column; else the place among its siblings counts */
 } pml_avro_field;
 
