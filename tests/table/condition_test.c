@@ -107,6 +107,104 @@ static void sums_that_no_file_holds_are_found_with_deletion_vectors_and_merge_on
     rows_by("dv_sum", "id", PML_OP_EQ, "1", "{\"_kind\":\"+I\",\"id\":1,\"a\":11}\n");
 }
 
+/* ---- conditions in a time travel ---- */
+
+#define FIRST  "{\"_kind\":\"+I\",\"id\":1,\"a\":10,\"b\":20,\"gone\":\"x\",\"n\":\"7\"}\n"
+#define SECOND "{\"_kind\":\"+I\",\"id\":2,\"a\":20,\"b\":10,\"gone\":\"y\",\"n\":\"abc\"}\n"
+
+/* expected NULL: the plan is refused with this code. */
+static void rows_of_then(bool names_of_then, const char *column, const char *value, const char *expected, int code)
+{
+    test_env *t = test_env_open(NULL);
+    pml_error err = PML_ERROR_INIT;
+    const pml_literal literal = {value, strlen(value)};
+    pml_table *table = data_open(t, PML_TEST_SOURCE "/table/data/java", "renamed"), *then;
+    pml_scan *scan;
+    pml_plan *plan;
+    pml_predicate *p;
+    must_ok(pml_scan_new(&scan, table, &err), &err);
+    must_ok(pml_scan_table(&then, scan, &err), &err);
+    assert_ptr_equal(then, table);
+    pml_table_release(then);
+    must_ok(pml_scan_set_snapshot(scan, 1, &err), &err);
+    must_ok(pml_scan_table(&then, scan, &err), &err);
+    must_ok(pml_predicate_leaf(&p, names_of_then ? then : table, column, PML_OP_EQ, &literal, 1, &err), &err);
+    must_ok(pml_scan_set_predicate(scan, p, &err), &err);
+    int rc = pml_scan_plan(&plan, scan, &err);
+    if (expected == NULL)
+        must_fail_with(code, rc, &err);
+    else {
+        must_ok(rc, &err);
+        rows_are(plan, expected);
+    }
+    pml_plan_free(plan);
+    pml_predicate_free(p);
+    pml_table_release(then);
+    pml_scan_free(scan);
+    pml_table_release(table);
+    test_env_close(t);
+}
+
+static void conditions_of_a_time_travel_mean_the_columns_of_then(void **state)
+{
+    (void)state;
+    rows_of_then(true, "a", "10", FIRST, PML_OK);
+    rows_of_then(true, "b", "10", SECOND, PML_OK);
+    rows_of_then(true, "gone", "y", SECOND, PML_OK);
+    rows_of_then(true, "n", "abc", SECOND, PML_OK);
+    /* By its id a column of now is what it was then: a is called b. One that came later is none. */
+    rows_of_then(false, "a", "10", SECOND, PML_OK);
+    rows_of_then(false, "n", "7", NULL, PML_E_NOT_FOUND);
+}
+
+static void a_condition_on_another_type_is_refused(void **state)
+{
+    (void)state;
+    test_env *t = test_env_open(NULL);
+    pml_error err = PML_ERROR_INIT;
+    pml_table *table = data_open(t, PML_TEST_SOURCE "/table/data/java", "renamed");
+    const pml_type text = {.kind = PML_TYPE_VARCHAR, .length = 5}, list = {.kind = PML_TYPE_ARRAY};
+    pml_value seven = {.kind = PML_VALUE_BYTES, .bytes = {(const uint8_t *)"7", 1}};
+    pml_pred leaf = {.op = PML_PRED_EQ, .field_id = 1, .type = &text, .name = "a", .n_literals = 1, .literals = &seven};
+    for (int i = 0; i < 2; i++) {
+        const pml_predicate p = {.tree = &leaf};
+        pml_scan *scan;
+        pml_plan *plan;
+        must_ok(pml_scan_new(&scan, table, &err), &err);
+        must_ok(pml_scan_set_snapshot(scan, 1, &err), &err);
+        must_ok(pml_scan_set_predicate(scan, &p, &err), &err);
+        must_fail_with(PML_E_INVAL, pml_scan_plan(&plan, scan, &err), &err);
+        assert_non_null(strstr(err.message, "pml_scan_table"));
+        pml_scan_free(scan);
+        leaf = (pml_pred){.op = PML_PRED_IS_NULL, .field_id = 1, .type = &list, .name = "a"};
+    }
+    pml_table_release(table);
+    test_env_close(t);
+}
+
+static void any_allocation_of_the_table_of_then_may_fail(void **state)
+{
+    (void)state;
+    test_env *t = test_env_open(NULL);
+    pml_table *table = data_open(t, PML_TEST_SOURCE "/table/data/java", "renamed"), *then;
+    pml_scan *scan;
+    must_ok(pml_scan_new(&scan, table, NULL), NULL);
+    must_ok(pml_scan_set_snapshot(scan, 1, NULL), NULL);
+    for (long long n = 1, again = 1; again; n++) {
+        pml_error err = PML_ERROR_INIT;
+        test_env_fail_at(t, n);
+        int rc = pml_scan_table(&then, scan, &err);
+        again = test_env_fail_reached(t);
+        test_env_fail_at(t, 0);
+        assert_int_equal(rc, again ? PML_E_NOMEM : PML_OK);
+        assert_true((then == NULL) == (rc != PML_OK));
+        pml_table_release(then);
+    }
+    pml_scan_free(scan);
+    pml_table_release(table);
+    test_env_close(t);
+}
+
 /* ---- counts ---- */
 
 static int64_t rows_read(pml_plan *plan)
@@ -173,6 +271,9 @@ int main(void)
         cmocka_unit_test(zeros_of_both_signs_are_one_key_whatever_a_condition_says_of_them),
         cmocka_unit_test(indexes_of_char_columns_are_not_asked_of_orc_files),
         cmocka_unit_test(sums_that_no_file_holds_are_found_with_deletion_vectors_and_merge_on_read),
+        cmocka_unit_test(conditions_of_a_time_travel_mean_the_columns_of_then),
+        cmocka_unit_test(a_condition_on_another_type_is_refused),
+        cmocka_unit_test(any_allocation_of_the_table_of_then_may_fail),
         cmocka_unit_test(counts_leave_out_what_deletion_vectors_delete),
         cmocka_unit_test(counts_with_retracts_count_them),
     };
