@@ -257,6 +257,34 @@ static void counts_leave_out_what_deletion_vectors_delete(void **state)
             assert_int_equal(count_of(tables[i].name, false, forget), tables[i].rows);
 }
 
+/* Java wants deletion-vectors.modifiable for that, and then reads rows that were deleted. */
+static void vectors_of_a_table_that_switched_them_off_delete_nothing(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        int64_t rows; /* Java's */
+    } tables[] = {{"dv_append", 65}, {"dv_append_fixed", 60}, {"dv_pk_parquet", 30}};
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+        test_env *t = test_env_open(NULL);
+        char from[512];
+        pml_error err = PML_ERROR_INIT;
+        pml_scan *scan;
+        pml_plan *plan;
+        (void)snprintf(from, sizeof from, "%s/%s", PML_JAVA_TABLES, tables[i].name);
+        kit_copy_tree(test_path(t, "t"), from);
+        kit_replace_in_file(test_path(t, "t/schema/schema-0"), "\"deletion-vectors.enabled\" : \"true\"", "\"deletion-vectors.enabled\" : \"false\"");
+        pml_table *table = data_open(t, t->dir, "t");
+        must_ok(pml_scan_new(&scan, table, &err), &err);
+        must_ok(pml_scan_plan(&plan, scan, &err), &err);
+        assert_int_equal(rows_read(plan), tables[i].rows);
+        pml_plan_free(plan);
+        pml_scan_free(scan);
+        pml_table_release(table);
+        test_env_close(t);
+    }
+}
+
 /* Counting reads what it cannot know; it must read what the plan would. */
 static void counts_with_retracts_count_them(void **state)
 {
@@ -275,6 +303,7 @@ int main(void)
         cmocka_unit_test(a_condition_on_another_type_is_refused),
         cmocka_unit_test(any_allocation_of_the_table_of_then_may_fail),
         cmocka_unit_test(counts_leave_out_what_deletion_vectors_delete),
+        cmocka_unit_test(vectors_of_a_table_that_switched_them_off_delete_nothing),
         cmocka_unit_test(counts_with_retracts_count_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
