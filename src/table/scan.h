@@ -25,6 +25,7 @@ struct pml_scan {
     int64_t limit;       /* -1: none */
     int32_t only_level;  /* of tables with a primary key; -1: all */
     bool keep_retracts;  /* keys whose last row is -U or -D come out */
+    bool row_tracking;   /* the table has _ROW_ID and _SEQUENCE_NUMBER, too */
     pml_travel travel;   /* which snapshot */
     char *tag;           /* its name, when the caller chose one */
     const pml_memory_source *memory; /* NULL: disk only */

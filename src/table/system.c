@@ -12,11 +12,11 @@ static const pml_system_table *const tables[] = {
     &pml_system__file_key_ranges, &pml_system__table_indexes};
 
 /* Those of Java 1.4.2 that are not here yet. */
-static const char *const missing[] = {"binlog", "row_tracking", "file_indexes"};
+static const char *const missing[] = {"binlog", "file_indexes"};
 
 static int unknown(pml_table *t, const char *name, pml_error *err)
 {
-    char list[256] = "ro, audit_log";
+    char list[256] = "ro, row_tracking, audit_log";
     for (size_t i = 0; i < sizeof missing / sizeof missing[0]; i++)
         if (strcmp(name, missing[i]) == 0)
             return pml_error__set(err, PML_E_UNSUPPORTED, "needs system-table:%s: this version does not show it of %s",
@@ -89,6 +89,8 @@ int pml_system_table_open(struct ArrowArrayStream *out, pml_table *t, const char
                                            "columns", err));
     if (strcmp(name, "ro") == 0)
         return pml_system__open_ro(out, t, o, err);
+    if (strcmp(name, "row_tracking") == 0)
+        return pml_system__open_row_tracking(out, t, o, err);
     if (strcmp(name, "audit_log") == 0)
         return pml_system__open_audit_log(out, t, o, err);
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)

@@ -30,6 +30,8 @@ extern const pml_system_table pml_system__files, pml_system__file_key_ranges, pm
 
 /* The columns of ro and audit_log are those of the table, audit_log's with "rowkind" in front. */
 int pml_system__open_ro(struct ArrowArrayStream *out, pml_table *t, const pml_system_options *options, pml_error *err);
+/* The table's columns, _ROW_ID and _SEQUENCE_NUMBER. */
+int pml_system__open_row_tracking(struct ArrowArrayStream *out, pml_table *t, const pml_system_options *options, pml_error *err);
 int pml_system__open_audit_log(struct ArrowArrayStream *out, pml_table *t, const pml_system_options *options,
                                pml_error *err);
 

@@ -59,6 +59,28 @@ int pml_system__open_ro(struct ArrowArrayStream *out, pml_table *t, const pml_sy
     return rc;
 }
 
+static bool option_is_true(const pml_table *t, const char *key)
+{
+    const char *text = pml_table_option(t, key);
+    bool is = false;
+    return text != NULL && pml_number__bool(&is, text, strlen(text)) && is;
+}
+
+int pml_system__open_row_tracking(struct ArrowArrayStream *out, pml_table *t, const pml_system_options *o, pml_error *err)
+{
+    pml_scan *scan;
+    pml_plan *plan = NULL;
+    if (!option_is_true(t, "row-tracking.enabled") || t->schema->n_keys > 0)
+        return pml_error__at(err, PML_E_NOT_FOUND, PML_PLACE_OPTION, t->path,
+                             "%s has no row_tracking: its rows have ids where row-tracking.enabled is true and there is no primary key",
+                             t->path);
+    PML_RETURN_IF(pml_scan_new(&scan, t, err));
+    scan->row_tracking = true;
+    int rc = open_scan(out, &plan, scan, o->predicate, o->columns, o->n_columns, 0, err);
+    pml_plan_free(plan);
+    return rc;
+}
+
 /* ---- audit_log ---- */
 
 static const pml_field rowkind_field = {
