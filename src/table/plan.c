@@ -89,8 +89,8 @@ static int resolve_schema(pml_plan *p, const pml_scan *scan, const pml_snapshot 
         PML_RETURN_IF(pml_table_options__check_supported(p->schema, p->table->overrides, p->table->n_overrides, false,
                                                          p->table->path, err));
     }
-    if (scan->row_tracking)
-        PML_RETURN_IF(pml_row_tracking__schema(&p->schema, &p->arena, p->schema, err));
+    if (scan->n_extra > 0)
+        PML_RETURN_IF(pml_row_tracking__extend(&p->schema, &p->arena, p->schema, scan->extra, scan->n_extra, err));
     p->n_columns = scan->all_columns ? p->schema->n_fields : scan->n_columns;
     p->columns = pml_arena__array(&p->arena, p->n_columns, sizeof *p->columns);
     p->out_fields = pml_arena__array(&p->arena, p->n_columns, sizeof *p->out_fields);

@@ -5,30 +5,29 @@
 
 #include "columnar/array_memory.h"
 #include "format/file_format.h"
-#include "table/read_merge.h"
 
-const pml_field pml_field_row_id = {.id = PML_ID_ROW_ID, .name = "_ROW_ID", .type = {.kind = PML_TYPE_BIGINT}};
+const pml_field pml_row_tracking_fields[PML_TRACKING_COLUMNS] = {
+    {.id = PML_ID_ROW_ID, .name = "_ROW_ID", .type = {.kind = PML_TYPE_BIGINT}},
+    {.id = PML_ID_SEQUENCE, .name = "_SEQUENCE_NUMBER", .type = {.kind = PML_TYPE_BIGINT}}};
 
-enum { COLUMNS = 2 };
-
-int pml_row_tracking__schema(const pml_table_schema **out, pml_arena *arena, const pml_table_schema *schema, pml_error *err)
+int pml_row_tracking__extend(const pml_table_schema **out, pml_arena *arena, const pml_table_schema *schema, const pml_field *extra,
+                             size_t n, pml_error *err)
 {
     pml_table_schema *s = pml_arena__copy(arena, schema, sizeof *s);
-    pml_field *fields = pml_arena__array(arena, schema->n_fields + COLUMNS, sizeof *fields);
+    pml_field *fields = pml_arena__array(arena, schema->n_fields + n, sizeof *fields);
     if (s == NULL || fields == NULL)
         return pml_error__no_memory(err);
     memcpy(fields, schema->fields, schema->n_fields * sizeof *fields);
-    fields[schema->n_fields] = pml_field_row_id;
-    fields[schema->n_fields + 1] = pml_field_sequence_number;
+    memcpy(fields + schema->n_fields, extra, n * sizeof *fields);
     s->fields = fields;
-    s->n_fields += COLUMNS;
+    s->n_fields += n;
     *out = s;
     return PML_OK;
 }
 
 bool pml_row_tracking__is(const pml_table_schema *s)
 {
-    return s->n_fields >= COLUMNS && s->fields[s->n_fields - COLUMNS].id == PML_ID_ROW_ID;
+    return s->n_fields >= PML_TRACKING_COLUMNS && s->fields[s->n_fields - PML_TRACKING_COLUMNS].id == PML_ID_ROW_ID;
 }
 
 bool pml_row_tracking__has(const pml_table_schema *s, int32_t field_id)

@@ -10,11 +10,13 @@
 #include "meta/data_file.h"
 #include "table/assemble.h"
 
-extern const pml_field pml_field_row_id; /* _ROW_ID, BIGINT NOT NULL; the other one is pml_field_sequence_number */
+enum { PML_TRACKING_COLUMNS = 2 };
+extern const pml_field pml_row_tracking_fields[PML_TRACKING_COLUMNS]; /* _ROW_ID, _SEQUENCE_NUMBER: BIGINT NOT NULL */
 
-/* The schema of a table with both columns behind its own, in the arena. It is not counted, and borrows from `schema`. */
-int pml_row_tracking__schema(const pml_table_schema **out, pml_arena *arena, const pml_table_schema *schema, pml_error *err);
-/* Whether it is such a schema. */
+/* The schema of a table with more columns behind its own, in the arena. It is not counted, and borrows from `schema`. */
+int pml_row_tracking__extend(const pml_table_schema **out, pml_arena *arena, const pml_table_schema *schema, const pml_field *extra,
+                             size_t n, pml_error *err);
+/* Whether it is a schema with both columns of row tracking. */
 bool pml_row_tracking__is(const pml_table_schema *schema);
 /* Whether a field is one of both, of such a schema. */
 bool pml_row_tracking__has(const pml_table_schema *schema, int32_t field_id);

@@ -13,6 +13,7 @@
 #include "support/faulty_fs.h"
 #include "storage/local_fs.h"
 #include "support/table_kit.h"
+#include "table/row_tracking.h"
 
 #include <paimonlive/rows.h>
 
@@ -278,7 +279,8 @@ static int read_threads(world *w, const pml_pred *predicate, uint32_t threads, i
     o.batch_rows = batch_rows;
     PML_RETURN_IF(pml_scan_new(&scan, w->table, err));
     const pml_predicate p = {.tree = (pml_pred *)predicate};
-    scan->row_tracking = true;
+    scan->extra = pml_row_tracking_fields;
+    scan->n_extra = PML_TRACKING_COLUMNS;
     int rc = predicate == NULL ? PML_OK : pml_scan_set_predicate(scan, &p, err);
     if (rc == PML_OK)
         rc = pml_scan_plan(&plan, scan, err);
