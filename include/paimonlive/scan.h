@@ -153,19 +153,25 @@ typedef struct pml_system_options {
     size_t struct_size;
     const char *const *columns; /* in the wanted order, each at most once; NULL: all */
     size_t n_columns;
-    const pml_predicate *predicate; /* ro, audit_log: rows for which it is true; PML_E_UNSUPPORTED for the others. NULL: none */
+    const pml_predicate *predicate; /* rows for which it is true; of pml_system_predicate_leaf. NULL: none */
 } pml_system_options;
 #define PML_SYSTEM_OPTIONS_INIT {sizeof(pml_system_options), NULL, 0, NULL}
 
 /* What Java's TABLE$name shows (docs/system-tables.md has the columns): snapshots, schemas, options, tags, branches, consumers,
    statistics, aggregation_fields; of one snapshot files, file_key_ranges, manifests, partitions, buckets, table_indexes; and the table's
-   own rows: ro (of a table with a primary key only the files of the highest level, unmerged with newer ones) and audit_log ("rowkind"
-   STRING +I -U +U -D, then the table's columns; keys whose last row is a delete are there, too). The snapshot is that of the table's
-   scan.* options, else the latest; rows in memory are never shown. Times are the wall clock of the process. options NULL: all columns.
+   own rows: row_tracking (its columns, _ROW_ID and _SEQUENCE_NUMBER), ro (of a table with a primary key only the files of the highest
+   level, unmerged with newer ones), audit_log ("rowkind" STRING +I -U +U -D, then the table's columns; keys whose last row is a delete
+   are there, too) and binlog (the same, each column an array of one value). The snapshot is that of the table's scan.* options, else the
+   latest; rows in memory are never shown. Times are the wall clock of the process. options NULL: all columns.
    Returns owned (release the stream). Errors: PML_E_NOT_FOUND (no such system table or column; the message has the known names),
-   PML_E_UNSUPPORTED ("needs system-table:<name>": Java has it, this version does not), and those of planning and reading. */
+   PML_E_UNSUPPORTED ("needs system-table:<name>"), and those of planning and reading. */
 PML_API int pml_system_table_open(struct ArrowArrayStream *out, pml_table *table, const char *name, const pml_system_options *options,
                                   pml_error *err);
+/* The columns of a system table, in the form of pml_table_arrow_schema. Returns owned (release it). Errors as above. */
+PML_API int pml_system_table_schema(struct ArrowSchema *out, pml_table *table, const char *name, pml_error *err);
+/* As pml_predicate_leaf, on a column of the system table `name`, for a read of just that one. Returns owned. */
+PML_API int pml_system_predicate_leaf(pml_predicate **out, pml_table *table, const char *name, const char *column, pml_predicate_op op,
+                                      const pml_literal *literals, size_t n, pml_error *err);
 
 #ifdef __cplusplus
 }

@@ -220,7 +220,7 @@ const pml_option_rule pml_option_rules[] = {
     IGNORED("file-reader-async-threshold", SIZE, "10 mb", TUNING),
     IGNORED("file-operation.thread-num", INT, NULL, TUNING),
     IGNORED("async-file-write", BOOL, "true", TUNING),
-    IGNORED("table-read.sequence-number.enabled", BOOL, "false", ONLY_KEYS),
+    HONOURED("table-read.sequence-number.enabled", BOOL, "false", NULL),
     IGNORED("key-value.sequence_number.enabled", BOOL, "false", ONLY_KEYS),
     IGNORED("delete.force-produce-changelog", BOOL, "false", ONLY_KEYS),
     IGNORED("end-input.*", STRING, NULL, NO_EXPIRY),

@@ -15,6 +15,7 @@
 #include "meta/partition.h"
 #include "table/evolution.h"
 #include "table/prune.h"
+#include "table/row_tracking.h"
 #include "table/scan.h"
 
 enum {
@@ -89,6 +90,8 @@ static int resolve_schema(pml_plan *p, const pml_scan *scan, const pml_snapshot 
         PML_RETURN_IF(pml_table_options__check_supported(p->schema, p->table->overrides, p->table->n_overrides, false,
                                                          p->table->path, err));
     }
+    if (scan->n_extra > 0)
+        PML_RETURN_IF(pml_row_tracking__extend(&p->schema, &p->arena, p->schema, scan->extra, scan->n_extra, err));
     p->n_columns = scan->all_columns ? p->schema->n_fields : scan->n_columns;
     p->columns = pml_arena__array(&p->arena, p->n_columns, sizeof *p->columns);
     p->out_fields = pml_arena__array(&p->arena, p->n_columns, sizeof *p->out_fields);
@@ -228,13 +231,13 @@ int pml_plan__refuse_file(pml_plan *p, int32_t bucket, const pml_data_file *f, p
         PML_RETURN_IF(pml_plan__refuse_columns_file(p, f, err));
     PML_RETURN_IF(pml_path__format(format, f->name, err));
     PML_RETURN_IF(pml_format__check_readable(format, f->name, p->table->options.read_untrusted, err));
-    if (f->write_cols.present && !p->table->options.data_evolution)
+    PML_RETURN_IF(pml_table__schema_at(&written, p->table, f->schema_id, err));
+    if (!p->table->options.data_evolution && !pml_evolution__holds_all(written, f))
         return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_DATA_FILE, f->name,
                              "needs data-evolution: %s of %s holds some of the columns only", f->name, p->table->path);
     if (bucket < 0)
         return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_DATA_FILE, f->name, "needs bucket:postpone: %s of %s is in bucket %d",
                              f->name, p->table->path, bucket);
-    PML_RETURN_IF(pml_table__schema_at(&written, p->table, f->schema_id, err));
     if (written == p->schema || written == p->castable)
         return PML_OK;
     PML_RETURN_IF(refuse_other_schema(p, written, f, err));

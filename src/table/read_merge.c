@@ -345,6 +345,8 @@ int pml_merge_read__open(struct ArrowArrayStream *out, const pml_merge_read *q, 
     r->schema = *q->plan->schema;
     r->schema.options = q->plan->table->schema->options;
     r->schema.n_options = q->plan->table->schema->n_options;
+    while (r->schema.n_fields > 0 && r->schema.fields[r->schema.n_fields - 1].id >= PML_ID_KEY_BASE) /* the merge has them anyhow */
+        r->schema.n_fields--;
     r->split = q->split;
     r->batch_rows = q->batch_rows;
     r->validate_full = q->validate_full;

@@ -15,6 +15,10 @@ struct pml_predicate {
     pml_pred *tree;
 };
 
+/* As pml_predicate_leaf, on a field. */
+int pml_predicate__leaf(pml_predicate **out, pml_env *env, const pml_field *f, pml_predicate_op op, const pml_literal *literals, size_t n,
+                        pml_error *err);
+
 struct pml_scan {
     pml_table *table;
     bool all_columns;
@@ -25,6 +29,8 @@ struct pml_scan {
     int64_t limit;       /* -1: none */
     int32_t only_level;  /* of tables with a primary key; -1: all */
     bool keep_retracts;  /* keys whose last row is -U or -D come out */
+    const pml_field *extra; /* columns that the table has behind its own, such as _ROW_ID; static */
+    size_t n_extra;
     pml_travel travel;   /* which snapshot */
     char *tag;           /* its name, when the caller chose one */
     const pml_memory_source *memory; /* NULL: disk only */
