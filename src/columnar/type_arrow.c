@@ -248,6 +248,19 @@ out:
 static int check_node(const struct ArrowSchema *a, const shape *s, const pml_type *of_map, bool any_zone, const char *column,
                       pml_error *err);
 
+/* As files have it: value and metadata in any order, and where typed_value keeps parts of it (format/variant_shred.h) perhaps no value. */
+static int check_stored_variant(const struct ArrowSchema *a, const char *column, pml_error *err)
+{
+    bool metadata = false, value = false;
+    for (int64_t i = 0; i < a->n_children && a->children != NULL; i++) {
+        const struct ArrowSchema *x = a->children[i];
+        bool bytes = x != NULL && x->name != NULL && x->format != NULL && strcmp(x->format, "z") == 0;
+        metadata = metadata || (bytes && strcmp(x->name, "metadata") == 0);
+        value = value || (bytes && strcmp(x->name, "value") == 0) || (x != NULL && x->name != NULL && strcmp(x->name, "typed_value") == 0);
+    }
+    return metadata && value ? PML_OK : pml_error__set(err, PML_E_SCHEMA, "column '%s': the group is no VARIANT", column);
+}
+
 static int check_children(const struct ArrowSchema *a, const shape *s, const pml_type *of_map, bool any_zone, const char *column,
                           pml_error *err)
 {
@@ -299,6 +312,8 @@ static int check_node(const struct ArrowSchema *a, const shape *s, const pml_typ
         return pml_error__set(err, PML_E_SCHEMA, "column '%s' has Arrow format '%.40s', expected '%s' (%s)", column,
                               a->format, format, pml_type__word(t->kind));
     }
+    if (any_zone && t->kind == PML_TYPE_VARIANT)
+        return check_stored_variant(a, column, err);
     return check_children(a, s, of_map, any_zone, column, err);
 }
 

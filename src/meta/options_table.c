@@ -85,7 +85,7 @@ const pml_option_rule pml_option_rules[] = {
     IGNORED("write.batch-*", STRING, NULL, TUNING),
     HONOURED("file-index.read.enabled", BOOL, "true", NULL),
     IGNORED("file-index.*", STRING, NULL, NO_INDEX),
-    IGNORED("variant.*", STRING, NULL, "only VARIANT columns, which are refused"),
+    IGNORED("variant.*", STRING, NULL, "shapes what Java writes; readers take either"),
     IGNORED("blob*", STRING, NULL, "only BLOB columns, which are refused"),
     IGNORED("vector*", STRING, NULL, "only VECTOR columns, which are refused"),
     /* metadata */

@@ -115,7 +115,30 @@ def value(t, rnd, null_percent):
         return "[" + ",".join(sorted(pairs, key=str.encode)) + "]"
     if t.root == "ROW":
         return "{" + ",".join(f"{quote(n)}:{value(c, rnd, null_percent)}" for n, c in zip(t.names, t.children)) + "}"
+    if t.root == "VARIANT":
+        return quote(variant_json(rnd, 0))
     raise ValueError(f"no values of type {t.text}")
+
+
+def variant_json(rnd, depth):
+    """JSON text, often with the same members and types, so that Java shreds it."""
+    kind = rnd.randrange(14 if depth < 4 else 9)
+    if depth == 0 and rnd.randrange(3):
+        kind = 9
+    if kind < 9:
+        return rnd.choice((str(rnd.randrange(-(1 << 63), 1 << 63) >> rnd.randrange(64)), "true", "false", "null", "1.50", "-3.001", "1e3", "2.5E-7",
+                           "12345678901234567891", f"{1 + rnd.randrange(10 ** 6)}.{rnd.randrange(100):02d}",
+                           json.dumps(rnd.choice(WORDS), ensure_ascii=False), json.dumps("x" * rnd.randrange(100))))
+    if kind < 12:
+        keys = [k for k in ("a", "b", "c", "\u96f6", "\uffff", "\U0001f642", "q\"") if rnd.randrange(3)]
+        pairs = {}
+        for i, key in enumerate(keys):
+            if i < 3 and depth < 2 and rnd.randrange(4):
+                pairs[key] = ("7", '"text"', variant_json(rnd, depth + 1))[i]
+            else:
+                pairs[key] = variant_json(rnd, depth + 1)
+        return "{" + ",".join(json.dumps(k, ensure_ascii=False) + ":" + v for k, v in pairs.items()) + "}"
+    return "[" + ",".join(variant_json(rnd, depth + 1) for _ in range(rnd.randrange(5))) + "]"
 
 
 def decimal_text(unscaled, scale):
