@@ -95,9 +95,9 @@ static const char *refused_type(const pml_type *t, bool for_write)
 {
     if (t->kind == PML_TYPE_VARIANT && for_write)
         return "variant";
-    if (t->kind == PML_TYPE_VECTOR)
+    if (t->kind == PML_TYPE_VECTOR && for_write)
         return "vector";
-    if (t->kind == PML_TYPE_BLOB)
+    if (t->kind == PML_TYPE_BLOB && for_write)
         return "blob";
     for (size_t i = 0; i < t->n_children; i++) {
         const char *found = refused_type(&t->children[i].type, for_write);

@@ -36,8 +36,8 @@ static pml_bytes bytes_of(const char *hex, size_t n)
     uint8_t *p = malloc(n / 2 + 1);
     assert_non_null(p);
     for (size_t i = 0; i < n / 2; i++) {
-        char two[3] = {hex[2 * i], hex[2 * i + 1], '\0'};
-        p[i] = (uint8_t)strtoul(two, NULL, 16);
+        static const char digits[] = "0123456789abcdef";
+        p[i] = (uint8_t)((strchr(digits, hex[2 * i]) - digits) << 4 | (strchr(digits, hex[2 * i + 1]) - digits));
     }
     uint8_t *exact = n < 2 ? p : realloc(p, n / 2);
     assert_non_null(exact);

@@ -10,6 +10,9 @@ import tables
 ROWS, COMMITS = 40, 3
 EVOLUTION = {"row-tracking.enabled": "true", "data-evolution.enabled": "true"}
 VARIANTS = ["VARIANT", "ROW<x INT, v VARIANT>", "ARRAY<VARIANT>", "MAP<STRING,VARIANT>", "STRING"]
+VECTORS = ["VECTOR<FLOAT,4>", "VECTOR<DOUBLE,1>", "VECTOR<BIGINT,3>", "VECTOR<BOOLEAN,9>", "VECTOR<TINYINT,2>", "VECTOR<SMALLINT,5>", "VECTOR<INT,70>",
+           "STRING"]
+BLOBS = ["BLOB", "INT", "BLOB", "STRING", "BLOB"]
 SHREDDING = """{"type":"ROW","fields":[{"name":"v0","type":{"type":"ROW","fields":[{"name":"a","type":"BIGINT"},{"name":"b","type":"STRING"},
 {"name":"c","type":{"type":"ARRAY","element":"DECIMAL(20, 3)"}}]}}]}"""
 
@@ -19,6 +22,13 @@ def add_cases(suite, pml, java, seed):
                           "given": {"variant.shreddingSchema": SHREDDING.replace("\n", "")}}.items():
         suite.case(f"types: variant {name}", read_both, pml, java, VARIANTS, {}, options, seed)
         suite.case(f"types: variant {name} with key", read_both, pml, java, VARIANTS, {"key": True}, options, seed)
+    # Java 1.4.2 has no form for vectors in Parquet and ORC.
+    suite.case("types: vector", read_both, pml, java, VECTORS, {}, {"file.format": "avro"}, seed)
+    suite.case("types: vector with key", read_both, pml, java, VECTORS, {"key": True}, {"file.format": "avro"}, seed)
+    suite.case("types: vector files", read_both, pml, java, VECTORS, {},
+               {**EVOLUTION, "vector.file.format": "avro", "vector.target-file-size": "1 kb"}, seed)
+    suite.case("types: blob", read_both, pml, java, BLOBS, {}, EVOLUTION, seed)
+    suite.case("types: blobs in many files", read_both, pml, java, BLOBS, {}, {**EVOLUTION, "blob.target-file-size": "100 b"}, seed)
 
 
 def read_both(folder, pml, java, types, how, options, seed):

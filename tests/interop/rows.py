@@ -37,6 +37,8 @@ class Type:
             parts = split_top(m.group(2))
             if self.root == "ROW":
                 self.names, parts = zip(*[p.split(" ", 1) for p in parts])
+            if self.root == "VECTOR":
+                self.numbers = [int(parts.pop())]
             self.children = [Type(p) for p in parts]
             return
         m = re.match(r"([A-Z_]+)(?:\(([\d, ]+)\))?(.*)$", body)
@@ -90,7 +92,7 @@ def value(t, rnd, null_percent):
     if t.root in ("VARCHAR", "STRING"):
         text = rnd.choice(WORDS) + ("" if rnd.randrange(3) == 0 else f"-{rnd.randrange(1000)}")
         return quote(text[:t.number(0, 1 << 30)])
-    if t.root in ("BINARY", "VARBINARY", "BYTES"):
+    if t.root in ("BINARY", "VARBINARY", "BYTES", "BLOB"):
         n = t.number(0, 24) if t.root == "BINARY" else rnd.randrange(t.number(0, 24) + 1)
         return '"' + bytes(rnd.choice((0, 255)) if edge else rnd.randrange(256) for _ in range(n)).hex() + '"'
     if t.root == "DATE":
@@ -115,6 +117,8 @@ def value(t, rnd, null_percent):
         return "[" + ",".join(sorted(pairs, key=str.encode)) + "]"
     if t.root == "ROW":
         return "{" + ",".join(f"{quote(n)}:{value(c, rnd, null_percent)}" for n, c in zip(t.names, t.children)) + "}"
+    if t.root == "VECTOR":
+        return "[" + ",".join(value(Type(t.children[0].text + " NOT NULL"), rnd, 0) for _ in range(t.number(0, 1))) + "]"
     if t.root == "VARIANT":
         return quote(variant_json(rnd, 0))
     raise ValueError(f"no values of type {t.text}")
