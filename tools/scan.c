@@ -14,16 +14,21 @@
 /* ---- shared with dump ---- */
 
 /* Returns an exit code; has said what is wrong. */
-static int set_where(pml_scan *scan, const pml_table *table, const scan_request *request)
+static int set_where(pml_scan *scan, const scan_request *request)
 {
     const char *option = request->where_text != NULL ? "--where" : "--filter";
     pml_error err = PML_ERROR_INIT;
     where_error e;
     pml_predicate *predicate = NULL;
-    int rc = where_predicate(&predicate, table, request->where, &e, &err);
+    pml_table *table; /* names and types are those of the snapshot that is read, as in Java */
+    int rc = pml_scan_table(&table, scan, &err);
+    if (rc != PML_OK)
+        return app_fail(rc, &err);
+    rc = where_predicate(&predicate, table, request->where, &e, &err);
     if (rc == PML_OK)
         rc = pml_scan_set_predicate(scan, predicate, &err);
     pml_predicate_free(predicate);
+    pml_table_release(table);
     if (rc == PML_OK)
         return EXIT_OK;
     if (e.message[0] == '\0')
@@ -54,7 +59,7 @@ int scan_new(pml_scan **out, pml_table *table, const scan_request *request)
         app_list_free(names, n);
     }
     if (rc == PML_OK && code == EXIT_OK && request->where != NULL)
-        code = set_where(*out, table, request);
+        code = set_where(*out, request);
     if (rc == PML_OK && request->limit >= 0)
         rc = pml_scan_set_limit(*out, request->limit, &err);
     if (rc != PML_OK)

@@ -54,7 +54,8 @@ typedef struct pml_literal {
 } pml_literal;
 
 /* column OP literal(s). A comparison with null is false for every row. Errors: PML_E_NOT_FOUND (no such column), PML_E_INVAL
-   (text is no value of the type, number of literals, nested column with a comparison). Returns owned. */
+   (text is no value of the type, number of literals, nested column with a comparison). Returns owned. The column stays the same one
+   whatever it was called at the snapshot that is read; for the names and types of then take `table` from pml_scan_table. */
 PML_API int pml_predicate_leaf(pml_predicate **out, const pml_table *table, const char *column, pml_predicate_op op,
                                const pml_literal *literals, size_t n, pml_error *err);
 /* The children are moved in, also on failure. n = 0: true for AND, false for OR. */
@@ -65,6 +66,10 @@ PML_API void pml_predicate_free(pml_predicate *predicate);
 /* ---- scan ---- */
 PML_API int pml_scan_new(pml_scan **out, pml_table *table, pml_error *err);
 PML_API void pml_scan_free(pml_scan *scan);
+/* The table with the columns that the scan sees now: those of the chosen snapshot's schema in a time travel, which is looked for here, else
+   the scan's own table. For predicates and names of columns: the scan itself stays what it is. PML_E_NOT_FOUND as when planning. Returns
+   owned; free with pml_table_release. */
+PML_API int pml_scan_table(pml_table **out, const pml_scan *scan, pml_error *err);
 /* Columns in the wanted order; each at most once; n = 0: no columns, only row counts. Default: all. */
 PML_API int pml_scan_set_columns(pml_scan *scan, const char *const *names, size_t n, pml_error *err);
 /* Rows for which the predicate is not true are left out, exactly. Copied. NULL: none. */

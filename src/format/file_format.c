@@ -30,7 +30,7 @@ int pml_format__check_readable(const char *format, const char *path, bool untrus
 {
     if (strcmp(format, "orc") == 0 && untrusted)
         return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_DATA_FILE, path,
-                             "needs trusted-input: ORC data files are trusted input, and read.untrusted is true (%s)", path);
+                             "needs trusted-input: ORC files are trusted input, and read.untrusted is true (%s)", path);
     bool known = strcmp(format, "parquet") == 0 || strcmp(format, "orc") == 0 || strcmp(format, "avro") == 0 || strcmp(format, "blob") == 0;
     return known ? PML_OK : unknown_format(format, path, err);
 }

@@ -76,7 +76,7 @@ static int open_file(orc_reader *r, const char *path, const pml_format_read *q, 
 {
     pml_input *in = NULL;
     PML_RETURN_IF(pml_bridge__get(&r->bridge, r->env, err));
-    PML_RETURN_IF(pml_input__open(&in, r->env, path, err));
+    PML_RETURN_IF(pml_format__open_input(&in, r->env, path, q, err));
     int rc = pml_format__check_identity(path, q, pml_input__size(in), -1, err);
     if (rc != PML_OK) {
         pml_input__close(in);

@@ -251,7 +251,7 @@ int pml_parquet__open(struct ArrowArrayStream *out, pml_env *env, const char *pa
         goto out;
     }
     PML_TRY(pml_bridge__get(&r->bridge, env, err));
-    PML_TRY(pml_input__open(&in, env, path, err));
+    PML_TRY(pml_format__open_input(&in, env, path, q, err));
     rc = pml_format__check_identity(path, q, pml_input__size(in), -1, err);
     if (rc != PML_OK) {
         pml_input__close(in);

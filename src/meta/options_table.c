@@ -89,7 +89,7 @@ const pml_option_rule pml_option_rules[] = {
     IGNORED("blob*", STRING, NULL, "shapes what Java writes; readers give the bytes of BLOBs"),
     IGNORED("vector*", STRING, NULL, "shapes what Java writes; readers take either"),
     /* metadata */
-    REFUSED("manifest.format", STRING, "avro", "avro", "manifest-format:%s", "the manifests are not Avro"),
+    REFUSED_WRITE("manifest.format", STRING, "avro", "avro", "manifest-format:%s", "the manifests are not Avro"),
     WRITING("manifest.compression", ENUM, "zstd", "zstd|zstandard|snappy|deflate|null|none"),
     WRITING("manifest.target-file-size", SIZE, "8 mb", NULL),
     WRITING("manifest.full-compaction-threshold-size", SIZE, "16 mb", NULL),

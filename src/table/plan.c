@@ -10,6 +10,7 @@
  */
 #include <string.h>
 
+#include "columnar/value_store.h"
 #include "format/file_format.h"
 #include "meta/partition.h"
 #include "table/evolution.h"
@@ -117,6 +118,24 @@ static void find_missing(void *arg, int32_t id)
         m->id = id;
 }
 
+/* It may have been made for the columns of another schema. */
+static int check_leaves(const pml_plan *p, const pml_pred *q, pml_error *err)
+{
+    for (size_t i = 0; i < q->n_children; i++) /* as deep as predicates are, PML_PRED_DEPTH_MAX */
+        PML_RETURN_IF(check_leaves(p, q->children[i], err));
+    if (q->op < PML_PRED_EQ)
+        return PML_OK;
+    const pml_field *f = &p->schema->fields[pml_table_schema__find_id(p->schema, q->field_id)];
+    if (pml_type__is_nested(&f->type) == pml_type__is_nested(q->type) &&
+        (pml_type__is_nested(&f->type) || (pml_value__kind_of(&f->type) == pml_value__kind_of(q->type) &&
+                                           (f->type.kind != PML_TYPE_DECIMAL || f->type.scale == q->type->scale))))
+        return PML_OK;
+    return pml_error__set(err, PML_E_INVAL,
+                          "the predicate was made for another type of column %s than it has at snapshot %lld of %s: make it with the table "
+                          "that pml_scan_table gives",
+                          f->name, (long long)p->snapshot_id, p->table->path);
+}
+
 static int resolve_predicate(pml_plan *p, const pml_scan *scan, pml_error *err)
 {
     struct missing_column m = {p->schema, -1};
@@ -129,7 +148,7 @@ static int resolve_predicate(pml_plan *p, const pml_scan *scan, pml_error *err)
         return pml_error__set(err, PML_E_NOT_FOUND,
                               "the predicate uses a column (id %d) that snapshot %lld of %s does not have", m.id,
                               (long long)p->snapshot_id, p->table->path);
-    return PML_OK;
+    return check_leaves(p, p->predicate, err);
 }
 
 int pml_plan__resolve(pml_plan *p, const pml_scan *scan, const pml_snapshot *s, pml_error *err)

@@ -110,6 +110,7 @@ static const public_call calls[] = {
     {"pml_scan_set_tag", "table/travel_test.c", "failure_anywhere_is_clean"},
     {"pml_scan_set_timestamp", HERE},
     {"pml_scan_set_watermark", HERE},
+    {"pml_scan_table", "table/condition_test.c", "any_allocation_of_the_table_of_then_may_fail"},
     {"pml_stream_error", HERE},
     {"pml_system_table_open", REST, "step_lists"},
     {"pml_table_acquire", HERE},
