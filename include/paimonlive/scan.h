@@ -132,7 +132,7 @@ enum { PML_READ_ROW_KIND = 1 };
      BASIC: what keeps memory safe, and the file's identity (its length and number of rows are those of the manifest; the footer
             agrees with itself; every array has the lengths and offsets that its type needs).
      FULL:  also the values: page checksums where the file has them, text is UTF-8, a DECIMAL has no more digits than its type, a TIME
-            is inside a day, no null in a NOT NULL column.
+            is inside a day, a VARIANT is well-formed, no null in a NOT NULL column.
    What a check finds is PML_E_CORRUPT with the file and the column. Under BASIC such values come out as they are. */
 enum { PML_VALIDATE_DEFAULT = 0, PML_VALIDATE_BASIC = 1, PML_VALIDATE_FULL = 2 };
 #define PML_READ_OPTIONS_INIT {sizeof(pml_read_options), 0, -1, 0, 0, 0, 0}
@@ -141,7 +141,10 @@ enum { PML_VALIDATE_DEFAULT = 0, PML_VALIDATE_BASIC = 1, PML_VALIDATE_FULL = 2 }
    one thread at a time, and gives the same rows in the same order, batches cut elsewhere. Files are read ahead, large ones in parts
    that begin where their pages do: per thread at most two parts, each up to 16 MiB of batches (one batch, if that is larger). With an
    allocator, file system or store of your own, expect calls from these threads. Not to be used in a child process made by fork. */
-/* Batches of the plan as struct arrays in the plan's columns. Returns owned (release the stream). A read error comes out of
+/* Batches of the plan as struct arrays in the plan's columns; the Arrow formats of types whose form is not their own name: CHAR, VARCHAR
+   u; BINARY, VARBINARY, BLOB z; TIME ttm; TIMESTAMP(p) tsm: to 3, tsu: to 6, tsn: beyond, with LOCAL TIME ZONE tsm:UTC and so on; ARRAY
+   +l; MAP +m; MULTISET +m to int32; VECTOR<T, n> +w:n; VARIANT +s of "value" z and "metadata" z, the Variant encoding of Parquet (what is
+   shredded in files comes whole). Each field says its type in the metadata "paimon.type". Returns owned (release the stream). A read error comes out of
    get_next as an errno value with get_last_error text; pml_stream_error gives the full error. A stream that failed stays failed. */
 PML_API int pml_read_open(struct ArrowArrayStream *out, pml_plan *plan, const pml_read_options *options, pml_error *err);
 /* Copies the error of the last failed call on one of our streams into err and returns its code; PML_E_INVAL for a stream that is

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Data files by format: one way in, one way out, batches in the canonical Arrow form of the wanted fields. Which code serves a
- * format is decided here by its name; today that is Parquet, ORC and Avro (the last two for reading). PML_E_UNSUPPORTED "needs
+ * format is decided here by its name; today that is Parquet, ORC, Avro and blob files (the last three for reading). PML_E_UNSUPPORTED "needs
  * format:<f>" for others.
  */
 #ifndef PML_FORMAT_FILE_FORMAT_H

@@ -90,17 +90,17 @@ static int refuse_bucket(const pml_option_source *s)
                          s->where);
 }
 
-/* The first of the types we do not read, anywhere in a type. Depth is bounded by the parser. */
-static const char *refused_type(const pml_type *t)
+/* The first of the types we do not read, or not write, anywhere in a type. Depth is bounded by the parser. */
+static const char *refused_type(const pml_type *t, bool for_write)
 {
-    if (t->kind == PML_TYPE_VARIANT)
+    if (t->kind == PML_TYPE_VARIANT && for_write)
         return "variant";
-    if (t->kind == PML_TYPE_VECTOR)
+    if (t->kind == PML_TYPE_VECTOR && for_write)
         return "vector";
-    if (t->kind == PML_TYPE_BLOB)
+    if (t->kind == PML_TYPE_BLOB && for_write)
         return "blob";
     for (size_t i = 0; i < t->n_children; i++) {
-        const char *found = refused_type(&t->children[i].type);
+        const char *found = refused_type(&t->children[i].type, for_write);
         if (found != NULL)
             return found;
     }
@@ -110,11 +110,11 @@ static const char *refused_type(const pml_type *t)
 static int refuse_types(const pml_option_source *s)
 {
     for (size_t i = 0; i < s->schema->n_fields; i++) {
-        const char *type = refused_type(&s->schema->fields[i].type);
+        const char *type = refused_type(&s->schema->fields[i].type, s->for_write);
         if (type != NULL)
             return pml_error__at(s->err, PML_E_UNSUPPORTED, PML_PLACE_SCHEMA, s->where,
-                                 "needs type:%s: column '%.80s' of %.120s has a type that this version does not read",
-                                 type, s->schema->fields[i].name, s->where);
+                                 "needs type:%s: column '%.80s' of %.120s has a type that this version does not %s", type,
+                                 s->schema->fields[i].name, s->where, refused_type(&s->schema->fields[i].type, false) != NULL ? "read" : "write");
     }
     return PML_OK;
 }

@@ -85,9 +85,9 @@ const pml_option_rule pml_option_rules[] = {
     IGNORED("write.batch-*", STRING, NULL, TUNING),
     HONOURED("file-index.read.enabled", BOOL, "true", NULL),
     IGNORED("file-index.*", STRING, NULL, NO_INDEX),
-    IGNORED("variant.*", STRING, NULL, "only VARIANT columns, which are refused"),
-    IGNORED("blob*", STRING, NULL, "only BLOB columns, which are refused"),
-    IGNORED("vector*", STRING, NULL, "only VECTOR columns, which are refused"),
+    IGNORED("variant.*", STRING, NULL, "shapes what Java writes; readers take either"),
+    IGNORED("blob*", STRING, NULL, "shapes what Java writes; readers give the bytes of BLOBs"),
+    IGNORED("vector*", STRING, NULL, "shapes what Java writes; readers take either"),
     /* metadata */
     REFUSED_WRITE("manifest.format", STRING, "avro", "avro", "manifest-format:%s", "the manifests are not Avro"),
     WRITING("manifest.compression", ENUM, "zstd", "zstd|zstandard|snappy|deflate|null|none"),

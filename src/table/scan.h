@@ -42,7 +42,7 @@ typedef struct pml_split {
     const char *partition_path;
     int32_t bucket, total_buckets;
     bool raw_convertible; /* as Java says of it: its files may be read one by one */
-    bool by_columns;      /* files next to each other with the same first row id hold columns of the same rows */
+    bool by_columns;      /* files next to each other may hold columns of the same rows: plan_columns.c */
     size_t n_files;
     pml_data_file *files;
     const char **paths;   /* full path of each file */
@@ -103,8 +103,10 @@ bool pml_split__merges(const pml_plan *p, const pml_split *s);
 /* ---- data evolution (plan_columns.c) ---- */
 /* What pml_plan__refuse_file says of a file of such a table only. */
 int pml_plan__refuse_columns_file(pml_plan *p, const pml_data_file *f, pml_error *err);
-/* Brings files into the order of reading: by row id, of the same rows the newest first. Those without rows are taken out.
-   PML_E_CORRUPT naming two files with some rows in common. */
+/* Whether a file holds a column, or some, of a part of the rows of others: those of BLOBs, and vectors in files of their own. */
+bool pml_plan__is_companion(const pml_data_file *f);
+/* Brings files into the order of reading: by row id, of the same rows the newest first, then their companions. Those without rows are
+   taken out. PML_E_CORRUPT naming two files with some rows in common. */
 int pml_plan__order_columns(const pml_data_file **files, size_t *n, const pml_plan *p, pml_error *err);
 /* Takes ordered files out none of whose rows can match. */
 int pml_plan__prune_columns(const pml_data_file **files, size_t *n, pml_plan *p, struct pml_prune *prune, pml_error *err);
