@@ -102,10 +102,15 @@ static bool piece_next_locked(parallel_reader *r, pml_split_piece *out)
     p->end = pml_split__rows_end(s, p->first);
     if (p->part == 0)
         p->parts = p->end > p->first + 1 ? 1 : parts_of(r, s, p->first);
+    if (p->part == 0 && p->parts > 1)
+        p->rows = pml_shared_rows__new(r->env); /* without memory each part finds its own */
     *out = *p;
+    (void)pml_shared_rows__acquire(out->rows);
     if (++p->part == p->parts) {
         p->first = p->end;
         p->part = 0;
+        pml_shared_rows__release(p->rows);
+        p->rows = NULL;
     }
     return true;
 }
@@ -211,6 +216,7 @@ static void *thread_run(void *arg)
         pml_mutex__unlock(&r->mu);
         pml_error err = PML_ERROR_INIT;
         int rc = piece_read(r, q, rows_at_once, &err);
+        pml_shared_rows__release(piece.rows);
         pml_mutex__lock(&r->mu);
         q->rc = rc;
         q->err = err;
@@ -318,6 +324,7 @@ static void reader_drop(void *owner)
     for (size_t i = 0; r->queues != NULL && i < r->window; i++)
         for (piece_queue *q = &r->queues[i]; q->n > 0; q->n--)
             pml_array__release(&q->batches[(q->first + q->n - 1) % QUEUE_BATCHES_MAX]);
+    pml_shared_rows__release(r->next.rows);
     if (r->cut != NULL)
         pml_shared__release(r->cut);
     pml_cond__destroy(&r->room);

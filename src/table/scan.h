@@ -143,11 +143,18 @@ enum { PML_PLAN_SNAPSHOT_OF_PARTS = -2 };
 int pml_plan__from_parts(pml_plan **out, const pml_scan *scan, int64_t snapshot_id, const pml_plan_part *v, size_t n,
                          pml_error *err);
 
+/* Which rows of a file are read (file_rows.h), for all its parts. Counted: the parts that are read, and who deals them out. */
+typedef struct pml_shared_rows pml_shared_rows;
+pml_shared_rows *pml_shared_rows__new(pml_env *env); /* NULL: no memory */
+pml_shared_rows *pml_shared_rows__acquire(pml_shared_rows *s); /* the same; NULL is fine */
+void pml_shared_rows__release(pml_shared_rows *s);             /* NULL is fine */
+
 /* A piece of a split: its files [first, end), where the number behind the last file stands for its memory; of a single file, part
    `part` of `parts` (0: whole). */
 typedef struct pml_split_piece {
     size_t split, first, end;
     int32_t part, parts;
+    pml_shared_rows *rows; /* of all parts; NULL: the piece finds its own */
 } pml_split_piece;
 int pml_split__open_piece(struct ArrowArrayStream *out, pml_plan *plan, const pml_split_piece *piece, const pml_read_options *options,
                           pml_error *err);
