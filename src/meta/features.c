@@ -80,6 +80,21 @@ static int refuse_primary_key(const pml_option_source *s)
                          "needs merge-engine:%.40s: %.120s merges its rows by it, which this version does not", engine, s->where);
 }
 
+/* Without a vector of deleted rows nothing says which of several rows of a key counts but a merge by key, for which the files would have to
+   be sorted by it. Java makes no such table. */
+static int refuse_clustering(const pml_option_source *s)
+{
+    const char *text = pml_option_source__get(s, "pk-clustering-override"), *vectors = pml_option_source__get(s, "deletion-vectors.enabled"),
+               *on_read = pml_option_source__get(s, "deletion-vectors.merge-on-read");
+    bool clusters = s->schema->n_primary_keys > 0 && text != NULL && strcasecmp(text, "true") == 0;
+    if (!clusters || (vectors != NULL && strcasecmp(vectors, "true") == 0 && (on_read == NULL || strcasecmp(on_read, "true") != 0)))
+        return PML_OK;
+    return pml_error__at(s->err, PML_E_UNSUPPORTED, PML_PLACE_OPTION, s->where,
+                         "needs pk-clustering-override: the files of %.120s are not sorted by key and have no deletion vectors that say which "
+                         "rows count, so they cannot be merged",
+                         s->where);
+}
+
 static int refuse_bucket(const pml_option_source *s)
 {
     const char *text = pml_option_source__get(s, "bucket");
@@ -163,6 +178,7 @@ int pml_table_options__check_supported(const pml_table_schema *s, const pml_opti
     const pml_option_source src = {s, overrides, n, for_write, where, err};
     PML_RETURN_IF(refuse_primary_key(&src));
     PML_RETURN_IF(refuse_bucket(&src));
+    PML_RETURN_IF(refuse_clustering(&src));
     PML_RETURN_IF(pml_option_source__refuse(&src));
     PML_RETURN_IF(refuse_types(&src));
     if (!for_write)

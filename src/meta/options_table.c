@@ -116,7 +116,8 @@ const pml_option_rule pml_option_rules[] = {
     HONOURED("deletion-vectors.merge-on-read", BOOL, "false", NULL),
     IGNORED("deletion-vector*", STRING, NULL, "shapes what Java writes; readers take either"),
     HONOURED("index-file-in-data-file-dir", BOOL, "false", NULL),
-    FIXED_REFUSED("pk-clustering-override", BOOL, "false", "false", "pk-clustering-override", "files are not sorted by key"),
+    {"pk-clustering-override", PML_OPTION_BOOL, "false", PML_OPTION_REFUSED_WRITE, "false", "pk-clustering-override",
+     "compacted files are sorted by other columns than the key", true},
     IGNORED("clustering.*", STRING, NULL, "our files are not clustered; a later compaction clusters them"),
     /* writing and commit */
     WRITING("write-only", BOOL, "false", NULL),

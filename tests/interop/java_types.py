@@ -29,6 +29,26 @@ def add_cases(suite, pml, java, seed):
                {**EVOLUTION, "vector.file.format": "avro", "vector.target-file-size": "1 kb"}, seed)
     suite.case("types: blob", read_both, pml, java, BLOBS, {}, EVOLUTION, seed)
     suite.case("types: blobs in many files", read_both, pml, java, BLOBS, {}, {**EVOLUTION, "blob.target-file-size": "100 b"}, seed)
+    for engine in ("deduplicate", "first-row"):
+        suite.case(f"types: clustered keys, {engine}", clustered, pml, java, engine, seed)
+
+
+def clustered(folder, pml, java, engine, seed):
+    """Files sorted by another column than the key; which rows count, deletion vectors say."""
+    rnd, table = random.Random(seed), os.path.join(folder, "t")
+    made = tables.schema(["BIGINT", "STRING", "INT"], options={"bucket": "1", "pk-clustering-override": "true", "clustering.columns": "v0",
+                                                               "deletion-vectors.enabled": "true", "merge-engine": engine})
+    made["primaryKeys"] = ["id"]
+    java("create", table, tables.text(made))
+    columns = rows.Columns(made, {"id": lambda r: str(r.randrange(2 * ROWS)), "v0": lambda r: str(r.randrange(50))})
+    for i in range(2 * COMMITS):
+        path = os.path.join(folder, f"{i}.jsonl")
+        support.write_rows(path, [columns.row(rnd) for _ in range(ROWS)])  # deletes among them would have to be merged by key
+        java.append(table, path)
+        if rnd.randrange(2):
+            java("compact", table)
+        for args in [[], *[support.filter_args(p) for p in ({"eq": ["id", 7]}, {"lt": ["v0", 20]}, {"in": ["id", [1, 30, 55]]})]]:
+            support.equal(f"rows {' '.join(args)}", java.dump(table, *args), pml.dump(table, *args))
 
 
 def read_both(folder, pml, java, types, how, options, seed):
