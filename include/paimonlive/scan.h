@@ -134,8 +134,8 @@ enum { PML_VALIDATE_DEFAULT = 0, PML_VALIDATE_BASIC = 1, PML_VALIDATE_FULL = 2 }
 
 /* With threads > 1 the stream has as many threads of its own until it is released, which stops and joins them; it still belongs to
    one thread at a time, and gives the same rows in the same order, batches cut elsewhere. Files are read ahead, large ones in parts
-   that begin where their pages do: per thread at most two parts, each up to 16 MiB of batches (one batch, if that is larger). With an
-   allocator, file system or store of your own, expect calls from these threads. Not to be used in a child process made by fork. */
+   that begin where their pages do: per thread at most two parts, each up to 16 MiB of batches (one batch, if that is larger);
+   and of runs that are merged 32 MiB for all threads. With an allocator, file system or store of your own, expect calls from these threads. Not to be used in a child process made by fork. */
 /* Batches of the plan as struct arrays in the plan's columns. Returns owned (release the stream). A read error comes out of
    get_next as an errno value with get_last_error text; pml_stream_error gives the full error. A stream that failed stays failed. */
 PML_API int pml_read_open(struct ArrowArrayStream *out, pml_plan *plan, const pml_read_options *options, pml_error *err);

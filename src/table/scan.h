@@ -137,9 +137,11 @@ int pml_plan__from_parts(pml_plan **out, const pml_scan *scan, int64_t snapshot_
 
 /* A piece of a split: its files [first, end), where the number behind the last file stands for its memory; of a single file, part
    `part` of `parts` (0: whole). */
+struct pml_ahead_merge;
 typedef struct pml_split_piece {
     size_t split, first, end;
     int32_t part, parts;
+    struct pml_ahead_merge *ahead; /* of a split that merges: read_ahead.h. NULL: nobody reads ahead */
 } pml_split_piece;
 int pml_split__open_piece(struct ArrowArrayStream *out, pml_plan *plan, const pml_split_piece *piece, const pml_read_options *options,
                           pml_error *err);
