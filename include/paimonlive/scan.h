@@ -139,8 +139,9 @@ enum { PML_VALIDATE_DEFAULT = 0, PML_VALIDATE_BASIC = 1, PML_VALIDATE_FULL = 2 }
 
 /* With threads > 1 the stream has as many threads of its own until it is released, which stops and joins them; it still belongs to
    one thread at a time, and gives the same rows in the same order, batches cut elsewhere. Files are read ahead, large ones in parts
-   that begin where their pages do: per thread at most two parts, each up to 16 MiB of batches (one batch, if that is larger). With an
-   allocator, file system or store of your own, expect calls from these threads. Not to be used in a child process made by fork. */
+   that begin where their pages do: per thread at most two parts, each up to 16 MiB of batches (one batch, if that is larger);
+   and of runs that are merged 32 MiB for all threads. With an allocator, file system or store of your own, expect calls from these threads.
+   Not to be used in a child process made by fork. */
 /* Batches of the plan as struct arrays in the plan's columns; the Arrow formats of types whose form is not their own name: CHAR, VARCHAR
    u; BINARY, VARBINARY, BLOB z; TIME ttm; TIMESTAMP(p) tsm: to 3, tsu: to 6, tsn: beyond, with LOCAL TIME ZONE tsm:UTC and so on; ARRAY
    +l; MAP +m; MULTISET +m to int32; VECTOR<T, n> +w:n; VARIANT +s of "value" z and "metadata" z, the Variant encoding of Parquet (what is

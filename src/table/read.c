@@ -30,6 +30,7 @@ typedef struct split_reader {
     size_t next_file, end_file; /* n_files stands for the memory */
     int32_t part, parts;
     pml_shared_rows *rows;
+    struct pml_ahead_merge *ahead;
     struct ArrowArrayStream source; /* release NULL: none open */
     bool in_memory;                 /* what the source is */
     pml_arena arena;
@@ -99,7 +100,8 @@ static int open_merged(split_reader *r, pml_error *err)
                                     .n_fields = r->n_read,
                                     .predicate = r->plan->predicate,
                                     .batch_rows = r->batch_rows,
-                                    .validate_full = r->validate_full};
+                                    .validate_full = r->validate_full,
+                                    .ahead = r->ahead};
     r->next_file = r->split->n_files;
     return pml_merge_read__open(&r->source, &request, err);
 }
@@ -291,6 +293,7 @@ int pml_split__open_piece(struct ArrowArrayStream *out, pml_plan *plan, const pm
     r->part = piece->part;
     r->parts = piece->parts;
     r->rows = pml_shared_rows__acquire(piece->rows);
+    r->ahead = piece->ahead;
     r->batch_rows = o->batch_rows > 0 ? o->batch_rows : plan->table->options.read_batch_rows;
     r->validate_full = o->validate == PML_VALIDATE_DEFAULT ? plan->table->options.read_validate == PML_READ_VALIDATE_FULL
                                                            : o->validate == PML_VALIDATE_FULL;

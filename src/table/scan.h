@@ -151,10 +151,12 @@ void pml_shared_rows__release(pml_shared_rows *s);             /* NULL is fine *
 
 /* A piece of a split: its files [first, end), where the number behind the last file stands for its memory; of a single file, part
    `part` of `parts` (0: whole). */
+struct pml_ahead_merge;
 typedef struct pml_split_piece {
     size_t split, first, end;
     int32_t part, parts;
     pml_shared_rows *rows; /* of all parts; NULL: the piece finds its own */
+    struct pml_ahead_merge *ahead; /* of a split that merges: read_ahead.h. NULL: nobody reads ahead */
 } pml_split_piece;
 int pml_split__open_piece(struct ArrowArrayStream *out, pml_plan *plan, const pml_split_piece *piece, const pml_read_options *options,
                           pml_error *err);
