@@ -33,6 +33,8 @@ int pml_system__open_ro(struct ArrowArrayStream *out, pml_table *t, const pml_sy
 int pml_system__open_audit_log(struct ArrowArrayStream *out, pml_table *t, const pml_system_options *options,
                                pml_error *err);
 
+/* The highest level that compaction may use (Java: numLevels - 1). */
+int pml_system__top_level(int32_t *level, const pml_table *t, pml_error *err);
 /* The snapshot of the table's scan.* options, else the latest; *found = false: none. */
 int pml_system__find_snapshot(pml_snapshot *s, bool *found, pml_arena *arena, pml_table *t, pml_error *err);
 int pml_system__live_files(pml_manifest_entries *live, pml_arena *arena, pml_table *t, pml_error *err);
