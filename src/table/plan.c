@@ -36,8 +36,9 @@ void pml_plan_free(pml_plan *p)
     if (p->pins != NULL)
         p->memory->release(p->pins);
     for (size_t i = 0; i < p->n_splits; i++)
-        for (size_t j = 0; j < p->splits[i].n_files; j++)
-            pml_env__free(env, (char *)p->splits[i].paths[j]);
+        for (pml_split *s = &p->splits[i]; s != NULL; s = s->before)
+            for (size_t j = 0; j < s->n_files; j++)
+                pml_env__free(env, (char *)s->paths[j]);
     pml_deletions__clear(&p->deletions);
     pml_arena__clear(&p->arena);
     pml_env__free(env, p);
@@ -83,9 +84,10 @@ static int pin_and_choose(pml_snapshot *s, bool *found, pml_plan *p, const pml_s
 
 static int resolve_schema(pml_plan *p, const pml_scan *scan, const pml_snapshot *s, pml_error *err)
 {
-    p->schema = p->table->schema;
+    p->schema = scan->schema != NULL ? scan->schema : p->table->schema;
     /* Time travel shows the columns of then (M 14.4); everything else the latest ones. */
-    if (s != NULL && scan->travel.by != PML_SCAN_LATEST) {
+    bool as_it_was = !scan->streams && scan->travel.by != PML_SCAN_LATEST && scan->travel.by != PML_SCAN_COMPACTED && !pml_travel__is_range(&scan->travel);
+    if (s != NULL && as_it_was) {
         PML_RETURN_IF(pml_table__schema_at(&p->schema, p->table, s->schema_id, err));
         PML_RETURN_IF(pml_table_options__check_supported(p->schema, p->table->overrides, p->table->n_overrides, false,
                                                          p->table->path, err));
@@ -299,6 +301,8 @@ int pml_plan__new(pml_plan **out, const pml_scan *scan, pml_error *err)
     p->limit = scan->limit;
     p->only_level = scan->only_level;
     p->keep_retracts = scan->keep_retracts;
+    p->values_per_file = !scan->streams && pml_table_options__skips_level0(&p->table->options);
+    p->hides_level0 = scan->streams ? p->table->options.changelog_producer == PML_CHANGELOG_LOOKUP : p->values_per_file;
     p->memory = scan->memory;
     return PML_OK;
 }
@@ -333,7 +337,7 @@ int pml_scan_plan(pml_plan **out, pml_scan *scan, pml_error *err)
     PML_RETURN_IF(pml_error__need(out, "out", err));
     *out = NULL;
     for (int i = 0; rc == PML_E_SNAPSHOT_GONE && i < PLAN_EXPIRED_TRIES; i++) {
-        rc = plan_once(out, scan, err);
+        rc = pml_travel__is_range(&scan->travel) ? pml_plan__of_range(out, scan, err) : plan_once(out, scan, err);
         if (scan->travel.by == PML_SCAN_ID || scan->travel.by == PML_SCAN_TAG) /* the same again is gone again */
             break;
     }

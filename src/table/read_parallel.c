@@ -88,23 +88,18 @@ static int32_t parts_of(const parallel_reader *r, const pml_split *s, size_t fil
     return parts < 1 ? 1 : parts > PARTS_MAX ? PARTS_MAX : (int32_t)parts;
 }
 
-static size_t split_end(const pml_split *s)
-{
-    return s->n_files + (s->memory_part >= 0);
-}
-
 /* False: there is no more. */
 static bool piece_next_locked(parallel_reader *r, pml_split_piece *out)
 {
     pml_split_piece *p = &r->next;
-    while (p->split < r->end && p->first >= split_end(&r->plan->splits[p->split]))
+    while (p->split < r->end && p->first >= pml_split__end(&r->plan->splits[p->split]))
         *p = (pml_split_piece){.split = p->split + 1};
     if (p->split >= r->end)
         return false;
     const pml_split *s = &r->plan->splits[p->split];
     if (pml_split__merges(r->plan, s)) {
-        *out = (pml_split_piece){.split = p->split, .end = split_end(s), .parts = 1};
-        p->first = split_end(s);
+        *out = (pml_split_piece){.split = p->split, .end = pml_split__end(s), .parts = 1};
+        p->first = pml_split__end(s);
         return true;
     }
     p->end = pml_split__rows_end(s, p->first);
