@@ -6,8 +6,9 @@
 #include "merge/merge_options.h"
 #include "table/read_merge.h"
 
-/* Short batches wait until there are rows for a run that is worth sorting. A merge of many runs costs more for each row. */
-enum { RUN_ROWS = 65536, RUN_BYTES = 32 * 1024 * 1024, FLUSH_BATCH_ROWS = 32768 };
+/* Short batches wait until there are rows for a run that is worth sorting. A merge of many runs costs more for each row. What goes to a
+   file at once is bounded in bytes, too: a column of a batch has 2 GiB at most. */
+enum { RUN_ROWS = 65536, RUN_BYTES = 32 * 1024 * 1024, FLUSH_BATCH_ROWS = 32768, FLUSH_BATCH_BYTES = 64 * 1024 * 1024 };
 
 /* ---- what the rows look like ---- */
 
@@ -82,7 +83,7 @@ static int flush_batches(pml_merge *m, pml_rolling *to, pml_error *err)
     }
 }
 
-int pml_keyed_rows__flush(const pml_keyed_rows *k, pml_rolling *to, const pml_run *runs, size_t n, pml_error *err)
+int pml_keyed_rows__flush(const pml_keyed_rows *k, pml_rolling *to, const pml_run *runs, size_t n, uint64_t row_bytes, pml_error *err)
 {
     pml_merge_function function = {0};
     pml_merge *merge = NULL;
@@ -92,12 +93,13 @@ int pml_keyed_rows__flush(const pml_keyed_rows *k, pml_rolling *to, const pml_ru
             runs[i].drop(runs[i].ctx);
         return rc;
     }
+    uint64_t fit = FLUSH_BATCH_BYTES / (row_bytes + 1);
     const pml_merge_request request = {.layout = &k->layout,
                                        .function = &function,
                                        .columns = k->file_columns,
                                        .n_columns = k->shape->n_fields,
                                        .keep_retracts = true,
-                                       .batch_rows = FLUSH_BATCH_ROWS};
+                                       .batch_rows = fit < 1 ? 1 : fit < FLUSH_BATCH_ROWS ? (int64_t)fit : FLUSH_BATCH_ROWS};
     rc = pml_merge__open(&merge, k->table->env, &request, runs, n, err);
     if (rc == PML_OK)
         rc = flush_batches(merge, to, err);
@@ -212,6 +214,7 @@ int pml_write_buffer__add(pml_write_buffer *b, struct ArrowArray *batch, const i
 {
     struct ArrowArray rows = {0};
     int64_t n = batch->length;
+    int rc = PML_OK;
     if (n == 0) {
         pml_array__release(batch);
         return PML_OK;
@@ -221,7 +224,10 @@ int pml_write_buffer__add(pml_write_buffer *b, struct ArrowArray *batch, const i
         return pml_error__set(err, PML_E_OVERFLOW, "the sequence numbers of a bucket of %s are used up", b->rows->table->path);
     }
     PML_RETURN_IF(with_system_columns(&rows, b, batch, kinds, err));
-    int rc = pml_held__add(&b->held, &rows, err);
+    if (pml_batch__bytes(&rows, b->rows->fields, b->rows->n_fields) >= RUN_BYTES)
+        rc = sort_held(b, err); /* a run by itself: joined with others it might be too long for one array */
+    if (rc == PML_OK)
+        rc = pml_held__add(&b->held, &rows, err);
     if (rc != PML_OK) {
         pml_array__release(&rows);
         return rc;
@@ -254,9 +260,12 @@ int pml_write_buffer__flush(pml_write_buffer *b, pml_rolling *to, pml_error *err
     pml_run *runs = pml_env__calloc(b->env, b->n, sizeof *runs);
     if (runs == NULL)
         return pml_error__no_memory(err);
-    for (size_t i = 0; i < b->n; i++)
+    int64_t rows = 0;
+    for (size_t i = 0; i < b->n; i++) {
+        rows += b->runs[i].length;
         runs[i] = (pml_run){.next = run_next, .drop = run_drop, .ctx = &b->runs[i], .name = "the write buffer", .level = -1};
-    int rc = pml_keyed_rows__flush(b->rows, to, runs, b->n, err);
+    }
+    int rc = pml_keyed_rows__flush(b->rows, to, runs, b->n, b->run_bytes / (uint64_t)rows, err);
     b->n = 0;
     b->run_bytes = 0;
     pml_env__free(b->env, runs);

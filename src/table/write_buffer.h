@@ -27,8 +27,8 @@ enum { PML_KEYED_SYSTEM_COLUMNS = 2 };
 int pml_keyed_rows__init(pml_keyed_rows *out, pml_arena *arena, pml_table *t, const pml_file_shape *shape, pml_error *err);
 /* The engine over these rows. Owned; for one thread. */
 int pml_keyed_rows__function(pml_merge_function *out, const pml_keyed_rows *k, pml_error *err);
-/* Sorted runs, moved (also on failure), merged into files. Not more than PML_MERGE_RUNS_MAX. */
-int pml_keyed_rows__flush(const pml_keyed_rows *k, pml_rolling *to, const pml_run *runs, size_t n, pml_error *err);
+/* Sorted runs, moved (also on failure), merged into files. Not more than a merge takes (merge.h). row_bytes: of a row, about. */
+int pml_keyed_rows__flush(const pml_keyed_rows *k, pml_rolling *to, const pml_run *runs, size_t n, uint64_t row_bytes, pml_error *err);
 
 /* Of one partition-bucket. */
 typedef struct pml_write_buffer {

@@ -90,7 +90,12 @@ class KeyedTable(java_random.RandomTable):
         found = self.same()
         ok, out = self.java.run("dump", self.mirror)
         if ok and found is not None:
-            support.equal("Java's table", sorted(map(self.plain, support.lines_of(out))), sorted(map(self.plain, found)))
+            support.equal("Java's table", sorted(map(self.without_update, support.lines_of(out))), sorted(map(self.without_update, found)))
+
+    def without_update(self, line):
+        """A row that nothing was merged into is +U or +I by whether its file was read alone, which hangs on what a compaction took by
+        the sizes of files, and these are not Java's."""
+        return self.plain(line).replace('"_kind":"+U"', '"_kind":"+I"', 1)
 
 
 def written(folder, pml, java, seed):

@@ -10,6 +10,7 @@ import random
 import sys
 import tempfile
 
+import java_changes
 import java_concurrent
 import java_evolution
 import java_keyed
@@ -18,6 +19,7 @@ import java_mixed
 import java_random
 import java_roundtrip
 import java_travel
+import java_types
 import support
 
 RANDOM_TABLES, KEYED_TABLES = 30, 30  # of a run with everything else
@@ -43,7 +45,7 @@ def main():
         suite = support.Suite(args.keep or scratch, args.only)
         java_random.add_cases(suite, pml, java, args.seed, args.random)
         java_keyed.add_cases(suite, pml, java, args.seed, args.keyed)
-        for area in () if alone else (java_roundtrip, java_mixed, java_evolution, java_live, java_travel, java_concurrent):
+        for area in () if alone else (java_roundtrip, java_mixed, java_evolution, java_live, java_travel, java_changes, java_types, java_concurrent):
             area.add_cases(suite, pml, java, args.seed)
         java.close()
         return suite.finish()
