@@ -89,6 +89,7 @@ static int section_open(merge_reader *r, const pml_section *s, pml_error *err)
                                        .columns = r->columns,
                                        .n_columns = r->assembly.n_stored,
                                        .keep_retracts = r->plan->keep_retracts,
+                                       .one_of_run = true,
                                        .lookup = pml_table_options__is_lookup(&r->plan->table->options),
                                        .batch_rows = r->batch_rows};
     size_t n = 0;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "storage/durable_dirs.h"
 #include "storage/file_io.h"
 
 void pml_text_clear(pml_text *text)
@@ -185,6 +186,7 @@ static int table_new(pml_table **out, pml_env *env, const char *path, const char
         pml_table_release(t);
         return pml_error__no_memory(err);
     }
+    pml_durable_dirs__table(env, t->path);
     *out = t;
     return PML_OK;
 }
