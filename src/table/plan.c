@@ -16,6 +16,7 @@
 #include "table/evolution.h"
 #include "table/prune.h"
 #include "table/scan.h"
+#include "table/text_file.h"
 
 enum {
     PLAN_EXPIRED_TRIES = 3
@@ -228,6 +229,7 @@ int pml_plan__refuse_file(pml_plan *p, int32_t bucket, const pml_data_file *f, p
         PML_RETURN_IF(pml_plan__refuse_columns_file(p, f, err));
     PML_RETURN_IF(pml_path__format(format, f->name, err));
     PML_RETURN_IF(pml_format__check_readable(format, f->name, p->table->options.read_untrusted, err));
+    PML_RETURN_IF(pml_text_file__refuse(p->schema, format, f->name, err));
     if (f->write_cols.present && !p->table->options.data_evolution)
         return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_DATA_FILE, f->name,
                              "needs data-evolution: %s of %s holds some of the columns only", f->name, p->table->path);
