@@ -189,7 +189,7 @@ static int find_places(const int32_t **out, text_reader *r, const pml_format_rea
 
 static int make_parser(text_reader *r, const pml_format_read *q, pml_error *err)
 {
-    const int32_t *places;
+    const int32_t *places = NULL;
     const pml_text_options *o = q->text;
     if (r->kind == TEXT_JSON)
         return pml_json_line__init(&r->json, &r->arena, r->fields, r->rules, r->n_fields, o->ignore_errors, err);
