@@ -66,54 +66,59 @@ static bool is_blank(const uint8_t *p, size_t len)
 }
 
 /* A quote that neither opens nor closes a field, as in a,bc"d"ef,g, is a part of the text; not so among the first three characters of
-   the line, nor beside a separator. Blanks before it are dropped instead. */
-static void stray_quote(pml_csv_line *c, size_t from)
+   the line, nor beside a separator. Blanks before it are dropped instead. The length of the buffer behind it. */
+static size_t stray_quote(const pml_csv_line *c, size_t from, size_t n)
 {
-    size_t len = c->buffer.len - from;
-    if (len != 0 && is_blank(c->buffer.data + from, len))
-        c->buffer.len = from;
-    else
-        (void)pml_buf__append_byte(&c->buffer, (uint8_t)c->quote);
+    if (n != from && is_blank(c->buffer.data + from, n - from))
+        return from;
+    c->buffer.data[n] = (uint8_t)c->quote;
+    return n + 1;
 }
 
-/* Cuts the line into pieces, up to the last wanted column. A field whose quotes do not end is none. */
+/* Cuts the line into pieces, up to the last wanted column; the buffer has room for the line. A field whose quotes do not end is none. */
 static void cut(pml_csv_line *c, const uint8_t *p, size_t len)
 {
-    size_t column = 0, from = 0, units = 0; /* units: characters of Java before p[i] */
+    size_t column = 0, from = 0, units = 0, n = 0; /* units: characters of Java before p[i] */
     bool in_quotes = false, in_field = false;
-    pml_buf__reset(&c->buffer);
+    uint8_t *to = c->buffer.data;
     memset(c->pieces, 0, c->n_columns * sizeof *c->pieces);
     for (size_t i = 0; i < len && column < c->n_columns; i++) {
         char byte = (char)p[i];
-        int next = i + 1 < len ? p[i + 1] : NO_BYTE;
         size_t width = (p[i] & 0xC0) == 0x80 ? 0 : p[i] >= 0xF0 ? 2 : 1;
+        if (byte != c->separator && byte != c->quote && byte != c->escape) {
+            to[n++] = p[i];
+            in_field = true;
+            units += width;
+            continue;
+        }
+        int next = i + 1 < len ? p[i + 1] : NO_BYTE;
         if (byte == c->escape) {
             if ((in_quotes || in_field) && (next == c->quote || next == c->escape)) {
-                (void)pml_buf__append_byte(&c->buffer, p[++i]);
+                to[n++] = p[++i];
                 width++;
             }
         } else if (byte == c->quote) {
             if ((in_quotes || in_field) && next == c->quote) {
-                (void)pml_buf__append_byte(&c->buffer, p[++i]);
+                to[n++] = p[++i];
                 width++;
             } else {
                 if (units > 2 && p[i - 1] != (uint8_t)c->separator && next != NO_BYTE && next != c->separator)
-                    stray_quote(c, from);
+                    n = stray_quote(c, from, n);
                 in_quotes = !in_quotes;
             }
             in_field = !in_field;
-        } else if (byte == c->separator && !in_quotes) {
-            c->pieces[column++] = (pml_csv_piece){from, c->buffer.len - from, true};
-            from = c->buffer.len;
-            in_field = false;
-        } else {
-            (void)pml_buf__append_byte(&c->buffer, p[i]);
+        } else if (in_quotes) {
+            to[n++] = p[i];
             in_field = true;
+        } else {
+            c->pieces[column++] = (pml_csv_piece){from, n - from, true};
+            from = n;
+            in_field = false;
         }
         units += width;
     }
     if (column < c->n_columns && !in_quotes)
-        c->pieces[column] = (pml_csv_piece){from, c->buffer.len - from, true};
+        c->pieces[column] = (pml_csv_piece){from, n - from, true};
 }
 
 static int parse_piece(pml_value *out, const pml_csv_line *c, size_t field, pml_arena *arena, pml_error *err)
@@ -132,8 +137,10 @@ int pml_csv_line__parse(pml_csv_line *c, bool *keep, size_t *wrong, pml_bytes li
     memset(c->values, 0, c->n_fields * sizeof *c->values);
     if (c->n_fields == 0 || is_blank(line.ptr, line.len))
         return PML_OK;
+    pml_buf__reset(&c->buffer);
+    if (pml_buf__reserve(&c->buffer, line.len) == NULL)
+        return pml_buf__check(&c->buffer, err);
     cut(c, line.ptr, line.len);
-    PML_RETURN_IF(pml_buf__check(&c->buffer, err));
     for (size_t k = 0; k < c->n_fields; k++) {
         size_t i = c->order[k];
         int rc = parse_piece(&c->values[i], c, i, arena, err);
