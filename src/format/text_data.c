@@ -255,6 +255,9 @@ int pml_text_data__open(struct ArrowArrayStream *out, pml_env *env, const char *
     memset(out, 0, sizeof *out);
     if (q->text == NULL)
         return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_DATA_FILE, path, "needs format:%s: how %s is to be read is not known", format, path);
+    if (q->positions)
+        return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_DATA_FILE, path,
+                             "needs text-row-tracking: ids of rows are not read from files of the format %s (%s)", format, path);
     text_reader *r = reader_new(env, format, q);
     if (r == NULL)
         return pml_error__no_memory(err);
