@@ -17,6 +17,7 @@
 #include "table/prune.h"
 #include "table/row_tracking.h"
 #include "table/scan.h"
+#include "table/text_file.h"
 
 enum {
     PLAN_EXPIRED_TRIES = 3
@@ -233,6 +234,7 @@ int pml_plan__refuse_file(pml_plan *p, int32_t bucket, const pml_data_file *f, p
         PML_RETURN_IF(pml_plan__refuse_columns_file(p, f, err));
     PML_RETURN_IF(pml_path__format(format, f->name, err));
     PML_RETURN_IF(pml_format__check_readable(format, f->name, p->table->options.read_untrusted, err));
+    PML_RETURN_IF(pml_text_file__refuse(p->schema, format, f->name, err));
     PML_RETURN_IF(pml_table__schema_at(&written, p->table, f->schema_id, err));
     if (!p->table->options.data_evolution && !pml_evolution__holds_all(written, f))
         return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_DATA_FILE, f->name,
