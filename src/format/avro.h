@@ -37,6 +37,7 @@ typedef struct pml_avro_field {
     const char *name;
     pml_avro_kind kind;
     bool nullable;
+    bool optional; /* data files: Paimon's own, too, may lack it */
     size_t n_children;
     const struct pml_avro_field *children;
     const pml_type *type; /* COLUMN; of metadata files also what a number, text or bytes is in ORC and Parquet (meta/manifest_rows.h) */

@@ -29,6 +29,9 @@ typedef struct pml_format_read {
        has it twice or with another type. Files without field ids are of other makers (a Java table may have taken them over) and are
        cast as ever; every writer of tables puts an id on each column. */
     bool own_schema;
+    size_t n_optional; /* the last fields, which a file may lack even so */
+    /* One more column behind the fields, pml_format_position: where the row lies in the file, counted from 0. */
+    bool positions;
     /* ORC: TIMESTAMP WITH LOCAL TIME ZONE holds exact instants (orc.timestamp-ltz.legacy.type = false), not those that the zone of the
        writer's process has shifted. */
     bool orc_ltz_exact;
@@ -39,6 +42,8 @@ typedef struct pml_format_read {
     /* What the metadata says of the file; PML_E_CORRUPT when it is another. 0: unknown. */
     int64_t expect_rows, expect_bytes;
 } pml_format_read;
+
+extern const pml_field pml_format_position; /* BIGINT NOT NULL */
 
 /* PML_E_UNSUPPORTED, by name, when files of this format are not read; untrusted as in pml_format_read. */
 int pml_format__check_readable(const char *format, const char *path, bool untrusted, pml_error *err);

@@ -59,7 +59,7 @@ static int reader_next(void *owner, struct ArrowArray *out, pml_error *err)
 static int open_stream(orc_reader *r, const pml_format_read *q, const struct ArrowSchema *schema, pml_error *err)
 {
     int64_t stripes = r->bridge->orc_stripes(r->file), parts = q->parts > 1 ? q->parts : 1, part = parts > 1 ? q->part : 0;
-    if (q->rows != NULL) { /* which rows a stripe holds is not known before it is read: all are in the first part */
+    if (q->rows != NULL || q->positions) { /* which rows a stripe holds is not known before it is read: all are in the first part */
         stripes = part == 0 ? stripes : 0;
         part = 0;
         parts = 1;
@@ -68,6 +68,7 @@ static int open_stream(orc_reader *r, const pml_format_read *q, const struct Arr
                                             .end_stripe = (int32_t)(stripes * (part + 1) / parts),
                                             .schema = schema,
                                             .own_schema = q->own_schema,
+                                            .n_optional = (uint32_t)q->n_optional,
                                             .zone_offset = q->orc_ltz_exact ? NULL : pml_zone__offset};
     return r->bridge->orc_stream(&r->stream, r->file, &request, err);
 }
@@ -89,7 +90,8 @@ static int open_file(orc_reader *r, const char *path, const pml_format_read *q, 
     int64_t rows = r->bridge->orc_rows(r->file);
     PML_RETURN_IF(pml_selection__check(q->rows, rows, path, err));
     r->range = (pml_row_range){0, rows};
-    r->selection = (pml_selection){.env = r->env, .rows = q->rows, .ranges = &r->range, .n_ranges = 1};
+    r->selection =
+        (pml_selection){.env = r->env, .rows = q->rows, .ranges = &r->range, .n_ranges = 1, .positions = q->positions};
     return pml_format__check_identity(path, q, input.size_bytes, rows, err);
 }
 
@@ -134,6 +136,8 @@ int pml_orc__open(struct ArrowArrayStream *out, pml_env *env, const char *path, 
     PML_TRY(open_file(r, path, q, err));
     PML_TRY(pml_type__export(&schema, env, q->fields, q->n_fields, err));
     PML_TRY(open_stream(r, q, &schema, err));
+    pml_schema__release(&schema);
+    PML_TRY(pml_format__export(&schema, env, q, err));
     PML_TRY(pml_stream__new(out, env, &schema, reader_next, reader_drop, r, err));
     r = NULL;
 out:

@@ -20,6 +20,23 @@ int pml_format__copy_fields(const pml_field **out, pml_arena *arena, const pml_f
     return fields == NULL ? PML_E_NOMEM : PML_OK;
 }
 
+const pml_field pml_format_position = {.id = -1, .name = "_POSITION", .type = {.kind = PML_TYPE_BIGINT}};
+
+int pml_format__export(struct ArrowSchema *out, pml_env *env, const pml_format_read *q, pml_error *err)
+{
+    if (!q->positions)
+        return pml_type__export(out, env, q->fields, q->n_fields, err);
+    pml_field *fields = pml_env__calloc(env, q->n_fields + 1, sizeof *fields);
+    if (fields == NULL)
+        return pml_error__no_memory(err);
+    for (size_t i = 0; i < q->n_fields; i++)
+        fields[i] = q->fields[i];
+    fields[q->n_fields] = pml_format_position;
+    int rc = pml_type__export(out, env, fields, q->n_fields + 1, err);
+    pml_env__free(env, fields);
+    return rc;
+}
+
 int pml_format__check_identity(const char *path, const pml_format_read *request, int64_t bytes, int64_t rows, pml_error *err)
 {
     if (request->expect_bytes > 0 && bytes != request->expect_bytes)

@@ -7,6 +7,7 @@
 #include "table/evolution.h"
 #include "table/column_chain.h"
 #include "table/file_source.h"
+#include "table/row_tracking.h"
 
 /* One file, or a chain of companions, and the columns that it gives. */
 typedef struct column_source {
@@ -57,8 +58,8 @@ static void reader_drop(void *owner)
 static int file_of(size_t *file, const pml_columns_read *q, const pml_field *f, pml_error *err)
 {
     *file = q->first; /* a column of the partition comes from none, one that nobody has is null */
-    if (pml_assembly__partition_key(q->plan->schema, f->id) >= 0)
-        return PML_OK;
+    if (pml_assembly__partition_key(q->plan->schema, f->id) >= 0 || pml_row_tracking__has(q->plan->schema, f->id))
+        return PML_OK; /* ids and numbers are those of the newest, in Java as here */
     for (size_t i = q->first; i < q->end; i++) {
         pml_written w = {NULL, &q->split->files[i].write_cols};
         PML_RETURN_IF(pml_table__schema_at(&w.schema, q->plan->table, q->split->files[i].schema_id, err));

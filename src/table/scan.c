@@ -38,6 +38,7 @@ void pml_scan_free(pml_scan *s)
     columns_free(t->env, s->columns, s->n_columns);
     pml_arena__clear(&s->predicate_arena);
     pml_env__free(t->env, s->tag);
+    pml_env__free(t->env, s->end_tag);
     pml_env__free(t->env, s);
     pml_table_release(t);
 }
@@ -160,6 +161,35 @@ int pml_scan_set_tag(pml_scan *s, const char *name, pml_error *err)
     pml_env__free(s->table->env, s->tag);
     s->tag = copy;
     s->travel = (pml_travel){.by = PML_SCAN_TAG, .tag = copy};
+    return PML_OK;
+}
+
+int pml_scan_set_changes(pml_scan *s, int64_t after, int64_t upto, int mode, pml_error *err)
+{
+    if (mode < PML_CHANGES_AUTO || mode > PML_CHANGES_DIFF)
+        return pml_error__set(err, PML_E_INVAL, "%d is no way to look at changes", mode);
+    if (after < 0 || upto < after)
+        return pml_error__set(err, PML_E_INVAL, "changes behind snapshot %lld up to %lld: there are none such", (long long)after,
+                              (long long)upto);
+    s->travel = (pml_travel){.by = PML_SCAN_BETWEEN_IDS, .value = after, .end = upto, .mode = mode};
+    return PML_OK;
+}
+
+int pml_scan_set_changes_of_tags(pml_scan *s, const char *after, const char *upto, pml_error *err)
+{
+    PML_RETURN_IF(pml_travel__check_tag(after, err));
+    PML_RETURN_IF(pml_travel__check_tag(upto, err));
+    char *first = pml_env__strdup(s->table->env, after), *last = pml_env__strdup(s->table->env, upto);
+    if (first == NULL || last == NULL) {
+        pml_env__free(s->table->env, first);
+        pml_env__free(s->table->env, last);
+        return pml_error__no_memory(err);
+    }
+    pml_env__free(s->table->env, s->tag);
+    pml_env__free(s->table->env, s->end_tag);
+    s->tag = first;
+    s->end_tag = last;
+    s->travel = (pml_travel){.by = PML_SCAN_BETWEEN_TAGS, .tag = first, .end_tag = last, .mode = PML_CHANGES_DIFF};
     return PML_OK;
 }
 

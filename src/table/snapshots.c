@@ -167,9 +167,8 @@ int pml_table__load_index_manifest(pml_index_entries *out, pml_arena *arena, pml
     return rc;
 }
 
-/* Appends the entries of all kept manifests of one list. */
-static int entries_of_list(pml_manifest_entries *out, pml_arena *arena, pml_table *t, const char *list_name,
-                           const pml_live_files_request *r, pml_error *err)
+int pml_table__list_entries(pml_manifest_entries *out, pml_arena *arena, pml_table *t, const char *list_name,
+                            const pml_live_files_request *r, pml_error *err)
 {
     pml_manifest_list list = {0};
     PML_RETURN_IF(pml_table__load_manifest_list(&list, arena, t, list_name, err));
@@ -235,8 +234,8 @@ int pml_table__live_files(pml_manifest_entries *out, pml_arena *arena, pml_table
 {
     pml_manifest_entries all = {0};
     *out = (pml_manifest_entries){0};
-    PML_RETURN_IF(entries_of_list(&all, arena, t, s->base_manifest_list, request, err));
-    PML_RETURN_IF(entries_of_list(&all, arena, t, s->delta_manifest_list, request, err));
+    PML_RETURN_IF(pml_table__list_entries(&all, arena, t, s->base_manifest_list, request, err));
+    PML_RETURN_IF(pml_table__list_entries(&all, arena, t, s->delta_manifest_list, request, err));
     /* Compacted in place: kept entries only move to the front. */
     out->v = all.v;
     return cancel_deleted(out, t->env, &all, err);

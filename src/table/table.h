@@ -72,6 +72,9 @@ typedef struct pml_live_files_request {
     pml_manifest_keep_fn keep;
     void *arg;
 } pml_live_files_request;
+/* Appends the entries of all kept manifests of one list, ADD and DELETE as they stand there. */
+int pml_table__list_entries(pml_manifest_entries *out, pml_arena *arena, pml_table *t, const char *list_name,
+                            const pml_live_files_request *request, pml_error *err);
 int pml_table__live_files(pml_manifest_entries *out, pml_arena *arena, pml_table *t, const pml_snapshot *s,
                           const pml_live_files_request *request, pml_error *err);
 

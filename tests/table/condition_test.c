@@ -22,12 +22,12 @@ static pml_table *data_open(test_env *t, const char *folder, const char *name)
 static pml_plan *plan_by(pml_table *table, const char *column, pml_predicate_op op, const char *value)
 {
     pml_error err = PML_ERROR_INIT;
-    const pml_literal literal = {value, strlen(value)};
+    const pml_literal literal = {value, value == NULL ? 0 : strlen(value)};
     pml_scan *scan;
     pml_plan *plan;
     pml_predicate *p;
     must_ok(pml_scan_new(&scan, table, &err), &err);
-    must_ok(pml_predicate_leaf(&p, table, column, op, &literal, 1, &err), &err);
+    must_ok(pml_predicate_leaf(&p, table, column, op, &literal, value != NULL, &err), &err);
     must_ok(pml_scan_set_predicate(scan, p, &err), &err);
     must_ok(pml_scan_plan(&plan, scan, &err), &err);
     pml_predicate_free(p);
@@ -285,6 +285,42 @@ static void vectors_of_a_table_that_switched_them_off_delete_nothing(void **stat
     }
 }
 
+/* A manifest that claims 2^33 rows for a file must not make a set of so many, for a vector or for an index. */
+static void rows_that_only_the_manifest_claims_get_no_set(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *column, *value; /* column NULL: no condition */
+    } tables[] = {{"dv_append", NULL, NULL}, {"dv_pk_orc", NULL, NULL}, {"dv_pk_avro", NULL, NULL}, {"index_bitmap_file", "id", "1"}};
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+        test_env *t = test_env_open(NULL);
+        pml_error err = PML_ERROR_INIT;
+        struct ArrowArrayStream stream;
+        struct ArrowArray batch;
+        int rc;
+        pml_table *table = data_open(t, PML_JAVA_TABLES, tables[i].name);
+        pml_plan *plan = tables[i].column == NULL ? plan_by(table, table->schema->fields[0].name, PML_OP_IS_NOT_NULL, NULL)
+                                                  : plan_by(table, tables[i].column, PML_OP_EQ, tables[i].value);
+        for (size_t s = 0; s < plan->n_splits; s++)
+            for (size_t f = 0; f < plan->splits[s].n_files; f++)
+                if (tables[i].column != NULL || plan->splits[s].deletions[f] != NULL)
+                    plan->splits[s].files[f].row_count = PML_ROW_SET_MAX;
+        t->bytes_max = atomic_load(&t->bytes) + (64 << 20);
+        rc = pml_read_open(&stream, plan, NULL, &err);
+        while (rc == PML_OK && (rc = stream.get_next(&stream, &batch)) == 0 && batch.release != NULL)
+            batch.release(&batch);
+        assert_int_not_equal(rc, 0);
+        must_fail_with(PML_E_CORRUPT, pml_stream_error(&stream, &err), &err);
+        assert_non_null(strstr(err.message, "its manifest says 8589934592"));
+        assert_false(atomic_load(&t->bytes_exceeded));
+        stream.release(&stream);
+        t->bytes_max = 0;
+        pml_plan_free(plan);
+        pml_table_release(table);
+        test_env_close(t);
+    }
+}
+
 /* Counting reads what it cannot know; it must read what the plan would. */
 static void counts_with_retracts_count_them(void **state)
 {
@@ -304,6 +340,7 @@ int main(void)
         cmocka_unit_test(any_allocation_of_the_table_of_then_may_fail),
         cmocka_unit_test(counts_leave_out_what_deletion_vectors_delete),
         cmocka_unit_test(vectors_of_a_table_that_switched_them_off_delete_nothing),
+        cmocka_unit_test(rows_that_only_the_manifest_claims_get_no_set),
         cmocka_unit_test(counts_with_retracts_count_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
