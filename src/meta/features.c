@@ -58,15 +58,49 @@ int pml_option_source__refuse(const pml_option_source *s)
     return PML_OK;
 }
 
-/* Tables with a primary key are read, not written. */
+/* Rows of a primary key go to level 0 of fixed buckets; what asks for more, or for another form of these files, is not written. */
+static int refuse_keyed_write(const pml_option_source *s)
+{
+    static const struct {
+        const char *option, *needs;
+    } per_level[] = {{"file.format.per.level", "needs file.format.per.level"},
+                     {"file.compression.per.level", "needs file.compression.per.level"},
+                     {"metadata.stats-mode.per.level", "needs metadata.stats-mode.per.level"}};
+    const char *bucket = pml_option_source__get(s, "bucket"), *producer = pml_option_source__get(s, "changelog-producer");
+    if (bucket == NULL || bucket[0] == '-')
+        return pml_error__at(s->err, PML_E_UNSUPPORTED, PML_PLACE_OPTION, s->where,
+                             "needs bucket:%s: option bucket of %.120s is '%.20s', and rows with a primary key are only written to a fixed "
+                             "number of buckets, 1 or more",
+                             bucket != NULL && strcmp(bucket, "-2") == 0 ? "postpone" : "dynamic", s->where, bucket == NULL ? "-1" : bucket);
+    if (producer != NULL && strcasecmp(producer, "input") == 0)
+        return pml_error__at(s->err, PML_E_UNSUPPORTED, PML_PLACE_OPTION, s->where,
+                             "needs changelog-producer:input: %.120s wants the changelog from its writers, and this version writes none",
+                             s->where);
+    for (size_t i = 0; i < sizeof per_level / sizeof per_level[0]; i++)
+        if (pml_option_source__get(s, per_level[i].option) != NULL)
+            return pml_error__at(s->err, PML_E_UNSUPPORTED, PML_PLACE_OPTION, s->where,
+                                 "%s: %.120s has this option, and this version writes all levels alike", per_level[i].needs, s->where);
+    return PML_OK;
+}
+
+static int refuse_append_write(const pml_option_source *s)
+{
+    const char *vectors = pml_option_source__get(s, "deletion-vectors.enabled");
+    if (vectors == NULL || strcasecmp(vectors, "true") != 0)
+        return PML_OK;
+    return pml_error__at(s->err, PML_E_UNSUPPORTED, PML_PLACE_OPTION, s->where,
+                         "needs deletion-vectors: option deletion-vectors.enabled of %.120s is 'true', and it has no primary key; this "
+                         "version does not write such tables",
+                         s->where);
+}
+
 static int refuse_primary_key(const pml_option_source *s)
 {
     const char *engine = pml_option_source__get(s, "merge-engine");
     if (s->schema->n_primary_keys == 0)
-        return PML_OK;
+        return s->for_write ? refuse_append_write(s) : PML_OK;
     if (s->for_write)
-        return pml_error__at(s->err, PML_E_UNSUPPORTED, PML_PLACE_SCHEMA, s->where,
-                             "needs primary-key: writing to %.120s, which has one; this version reads such tables only", s->where);
+        PML_RETURN_IF(refuse_keyed_write(s));
     for (size_t i = 0; i < s->schema->n_keys; i++) {
         const pml_field *f = &s->schema->fields[s->schema->key_index[i]];
         if (pml_type__is_nested(&f->type)) /* Java makes no such table */

@@ -69,6 +69,10 @@ static const binding bindings[] = {
     {"changelog-producer", BIND_INDEX, AT(changelog_producer), 0},
     {"sequence.field.sort-order", BIND_INDEX, AT(sequence_order), 0},
     {"force-lookup", BIND_BOOL, AT(force_lookup), 0},
+    {"data-file.thin-mode", BIND_BOOL, AT(thin_mode), 0},
+    {"write-buffer-size", BIND_INT64, AT(write_buffer_size), 1},
+    {"ignore-update-before", BIND_BOOL, AT(ignore_update_before), 0},
+    {"rowkind.field", BIND_STRING, AT(rowkind_field), 0},
     {"deletion-vectors.merge-on-read", BIND_BOOL, AT(deletion_vectors_merge_on_read), 0},
     {"pk-clustering-override", BIND_BOOL, AT(pk_clustering), 0},
     {"scan.snapshot-id", BIND_INT64, AT(scan_snapshot_id), 1},
@@ -272,6 +276,8 @@ static int bind_scan(pml_table_options *out, const pml_option_source *s)
     return pml_option_source__fail(s, PML_E_INVAL, "scan.mode", mode, needs);
 }
 
+enum { TARGET_KEYED_BYTES = 128 * 1024 * 1024 }; /* target-file-size of tables with a primary key, when it is not set */
+
 static int bind_special(pml_table_options *out, const pml_option_source *s)
 {
     const char *function = pml_option_source__get(s, "bucket-function.type");
@@ -285,6 +291,8 @@ static int bind_special(pml_table_options *out, const pml_option_source *s)
     if (mode != NULL)
         PML_RETURN_IF(pml_option__check_value(pml_option_rule__find("realtime.offset-mode"), "realtime.offset-mode",
                                               mode, s->where, s->err));
+    if (s->schema->n_primary_keys > 0 && (!s->for_write || pml_option_source__get(s, "target-file-size") == NULL))
+        out->target_file_size = TARGET_KEYED_BYTES;
     out->rt_offset_external = mode != NULL && strcasecmp(mode, "external") == 0;
     if (pml_option_source__get(s, "realtime.verify.order") == NULL)
         out->rt_verify_order = strcmp(out->rt_store, "memory") != 0 && strcmp(out->rt_store, "wal") != 0;

@@ -16,7 +16,7 @@ typedef struct pml_table_options {
     bool append_ordered, write_only;
     const char *file_format, *file_compression;
     int32_t zstd_level;
-    int64_t target_file_size, target_file_rows, file_block_size, parquet_page_size, read_batch_rows;
+    int64_t target_file_size, target_file_rows, file_block_size, parquet_page_size, read_batch_rows, write_buffer_size;
     bool parquet_dictionary, parquet_delta;
     enum { PML_READ_VALIDATE_FULL = 0, PML_READ_VALIDATE_BASIC } read_validate;
     bool read_untrusted, orc_ltz_legacy;
@@ -47,7 +47,8 @@ typedef struct pml_table_options {
     } merge_engine;
     enum { PML_CHANGELOG_NONE = 0, PML_CHANGELOG_INPUT, PML_CHANGELOG_FULL_COMPACTION, PML_CHANGELOG_LOOKUP } changelog_producer;
     enum { PML_SEQUENCE_ASCENDING = 0, PML_SEQUENCE_DESCENDING } sequence_order;
-    bool force_lookup, deletion_vectors, deletion_vectors_merge_on_read;
+    bool force_lookup, deletion_vectors, deletion_vectors_merge_on_read, thin_mode, ignore_update_before;
+    const char *rowkind_field; /* NULL: none */
     bool pk_clustering; /* compacted files are sorted by other columns: each is read as it lies, none is merged by key */
     /* scan selection: at most one of the values counts, the one that scan_by names; from BETWEEN on it is what changed that is read */
     enum {

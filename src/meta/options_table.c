@@ -25,7 +25,8 @@
 #define FIXED_REFUSED(key, kind, fallback, harmless, needs, reason) \
     {key, PML_OPTION_##kind, fallback, PML_OPTION_REFUSED, harmless, needs, reason, true}
 
-#define ONLY_KEYS "only writing to tables with a primary key looks at it, and that is refused"
+#define ONLY_KEYS "only writing to tables with a primary key looks at it, and our files of level 0 do not need it"
+#define NOT_WRITTEN "only writers that are refused look at it"
 #define NO_COMPACTION "we compact nothing"
 #define NO_EXPIRY "our commits expire nothing; whoever maintains the table does"
 #define TUNING "speed and memory of Java only"
@@ -51,9 +52,9 @@ const pml_option_rule pml_option_rules[] = {
     REFUSED("query-auth.enabled", BOOL, "false", "false", "query-auth", "a catalog must filter rows and columns"),
     /* data files */
     REFUSED_WRITE("file.format", STRING, "parquet", "parquet", "format:%s", "new data files would not be Parquet"),
-    IGNORED("file.format.per.level", STRING, NULL, ONLY_KEYS),
+    HONOURED("file.format.per.level", STRING, NULL, NULL), /* to write with a primary key is refused (features.c) */
     WRITING("file.compression", ENUM, "zstd", "none|uncompressed|snappy|gzip|lz4|lz4_raw|zstd|brotli"),
-    IGNORED("file.compression.per.level", STRING, NULL, ONLY_KEYS),
+    HONOURED("file.compression.per.level", STRING, NULL, NULL), /* to write with a primary key is refused (features.c) */
     WRITING("file.compression.zstd-level", INT, "1", NULL),
     WRITING("file.block-size", SIZE, "128 mb", NULL),
     WRITING("file.suffix.include.compression", BOOL, "false", NULL),
@@ -62,8 +63,8 @@ const pml_option_rule pml_option_rules[] = {
     {"data-file.external-paths", PML_OPTION_STRING, NULL, PML_OPTION_REFUSED_WRITE, "", "external-paths",
      "files would have to go elsewhere", true},
     FIXED_IGNORED("data-file.external-paths.*", STRING, NULL, "has no effect without data-file.external-paths"),
-    IGNORED("data-file.thin-mode", BOOL, "false", ONLY_KEYS),
-    IGNORED("changelog-file.*", STRING, NULL, ONLY_KEYS),
+    WRITING("data-file.thin-mode", BOOL, "false", NULL),
+    IGNORED("changelog-file.*", STRING, NULL, NOT_WRITTEN),
     WRITING("target-file-size", SIZE, "256 mb", NULL),
     WRITING("target-file-row-num", LONG, "9223372036854775807", NULL),
     WRITING("parquet.compression", ENUM, NULL, "none|uncompressed|snappy|gzip|lz4|lz4_raw|zstd|brotli"),
@@ -97,7 +98,7 @@ const pml_option_rule pml_option_rules[] = {
             "our DELETE entries keep their statistics, which harms nobody"),
     IGNORED("manifest*", STRING, NULL, TUNING),
     WRITING("metadata.stats-mode", STRING, "truncate(16)", NULL),
-    IGNORED("metadata.stats-mode.per.level", STRING, NULL, ONLY_KEYS),
+    HONOURED("metadata.stats-mode.per.level", STRING, NULL, NULL), /* to write with a primary key is refused (features.c) */
     WRITING("metadata.stats-dense-store", BOOL, "true", NULL),
     WRITING("metadata.stats-keep-first-n-columns", INT, "-1", NULL),
     WRITING("fields.*.stats-mode", STRING, NULL, NULL),
@@ -110,8 +111,7 @@ const pml_option_rule pml_option_rules[] = {
     {"data-evolution.enabled", PML_OPTION_BOOL, "false", PML_OPTION_REFUSED_WRITE, "false", "data-evolution",
      "columns of one row lie in several files", true},
     IGNORED("global-index.*", STRING, NULL, "makes reads with data evolution faster only"),
-    {"deletion-vectors.enabled", PML_OPTION_BOOL, "false", PML_OPTION_REFUSED_WRITE, "false", "deletion-vectors",
-     "rows of a file may be deleted", true},
+    FIXED_HONOURED("deletion-vectors.enabled", BOOL, "false"), /* to write: of tables with a primary key (features.c) */
     HONOURED("deletion-vectors.merge-on-read", BOOL, "false", NULL),
     IGNORED("deletion-vector*", STRING, NULL, "shapes what Java writes; readers take either"),
     HONOURED("index-file-in-data-file-dir", BOOL, "false", NULL),
@@ -120,6 +120,7 @@ const pml_option_rule pml_option_rules[] = {
     IGNORED("clustering.*", STRING, NULL, "our files are not clustered; a later compaction clusters them"),
     /* writing and commit */
     WRITING("write-only", BOOL, "false", NULL),
+    WRITING("write-buffer-size", SIZE, "256 mb", NULL),
     IGNORED("write-buffer*", STRING, NULL, TUNING),
     IGNORED("write-max-writers-to-spill", INT, "10", TUNING),
     WRITING("commit.timeout", DURATION, NULL, NULL),
@@ -138,7 +139,7 @@ const pml_option_rule pml_option_rules[] = {
     IGNORED("tag.*", STRING, NULL, "our commits make no tags"),
     IGNORED("visibility-callback.*", STRING, NULL, "Java classes"),
     WRITING("dynamic-partition-overwrite", BOOL, "true", NULL),
-    IGNORED("overwrite-upgrade", BOOL, "true", ONLY_KEYS),
+    IGNORED("overwrite-upgrade", BOOL, "true", "our files stay on level 0 until a compaction takes them"),
     HONOURED("snapshot.num-retained.min", INT, "10", NULL), /* with their neighbours: whether changelogs outlive their snapshots */
     HONOURED("snapshot.num-retained.max", INT, "2147483647", NULL),
     HONOURED("snapshot.time-retained", DURATION, "1 h", NULL),
@@ -158,25 +159,25 @@ const pml_option_rule pml_option_rules[] = {
     {"merge-engine", PML_OPTION_ENUM, "deduplicate", PML_OPTION_HONOURED, "deduplicate|partial-update|aggregation|first-row", NULL, NULL,
      true},
     HONOURED("changelog-producer", ENUM, "none", "none|input|full-compaction|lookup"),
-    IGNORED("changelog-producer.*", STRING, NULL, ONLY_KEYS),
+    IGNORED("changelog-producer.*", STRING, NULL, NOT_WRITTEN),
     FIXED_HONOURED("sequence.field", STRING, NULL),
     HONOURED("sequence.field.sort-order", ENUM, "ascending", "ascending|descending"),
     REFUSED("sequence.snapshot-ordering", BOOL, "false", "false", "sequence.snapshot-ordering",
             "rows take their order from the snapshot that added them"),
     IGNORED("sequence.*", STRING, NULL, ONLY_KEYS),
-    FIXED_IGNORED("rowkind.field", STRING, NULL, ONLY_KEYS),
+    FIXED_HONOURED("rowkind.field", STRING, NULL),
     HONOURED("ignore-delete", BOOL, "false", NULL),
     HONOURED("deduplicate.ignore-delete", BOOL, NULL, NULL), /* older names of it */
     HONOURED("first-row.ignore-delete", BOOL, NULL, NULL),
     HONOURED("partial-update.ignore-delete", BOOL, NULL, NULL),
-    IGNORED("ignore-*", STRING, NULL, ONLY_KEYS),
+    WRITING("ignore-update-before", BOOL, "false", NULL),
     HONOURED("aggregation.*", STRING, NULL, NULL),
     HONOURED("partial-update.*", STRING, NULL, NULL),
-    IGNORED("dynamic-bucket.*", STRING, NULL, ONLY_KEYS),
-    IGNORED("cross-partition-upsert.*", STRING, NULL, ONLY_KEYS),
+    IGNORED("dynamic-bucket.*", STRING, NULL, NOT_WRITTEN),
+    IGNORED("cross-partition-upsert.*", STRING, NULL, NOT_WRITTEN),
     REFUSED("postpone.merge-on-read", BOOL, "false", "false", "bucket:postpone", "rows have no bucket before a compaction"),
-    IGNORED("postpone.*", STRING, NULL, ONLY_KEYS),
-    IGNORED("lookup*", STRING, NULL, ONLY_KEYS),
+    IGNORED("postpone.*", STRING, NULL, NOT_WRITTEN),
+    IGNORED("lookup*", STRING, NULL, NO_COMPACTION),
     HONOURED("force-lookup", BOOL, "false", NULL),
     IGNORED("upsert-key", STRING, NULL, ENGINE),
     /* reading */
@@ -228,7 +229,7 @@ const pml_option_rule pml_option_rules[] = {
     IGNORED("sort-engine", STRING, "loser-tree", TUNING),
     IGNORED("sort-spill-*", STRING, NULL, TUNING),
     IGNORED("local-sort.*", STRING, NULL, TUNING),
-    IGNORED("local-merge-buffer-size", SIZE, NULL, ONLY_KEYS),
+    IGNORED("local-merge-buffer-size", SIZE, NULL, TUNING),
     IGNORED("page-size", SIZE, "64 kb", TUNING),
     IGNORED("cache-page-size", SIZE, "64 kb", TUNING),
     IGNORED("file-reader-async-threshold", SIZE, "10 mb", TUNING),
@@ -236,7 +237,7 @@ const pml_option_rule pml_option_rules[] = {
     IGNORED("async-file-write", BOOL, "true", TUNING),
     HONOURED("table-read.sequence-number.enabled", BOOL, "false", NULL),
     IGNORED("key-value.sequence_number.enabled", BOOL, "false", ONLY_KEYS),
-    IGNORED("delete.force-produce-changelog", BOOL, "false", ONLY_KEYS),
+    IGNORED("delete.force-produce-changelog", BOOL, "false", ENGINE),
     IGNORED("end-input.*", STRING, NULL, NO_EXPIRY),
     IGNORED("zorder.*", STRING, NULL, NO_COMPACTION),
     IGNORED("alter-column-null-to-not-null.disabled", BOOL, "true", "a rule for changing schemas, which we do not"),

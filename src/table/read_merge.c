@@ -172,20 +172,9 @@ static int32_t layout_add(merge_reader *r, const pml_field *f)
 int pml_merge_read__sequence(int32_t **columns, size_t *n, pml_arena *arena, const pml_table *t, const pml_table_schema *s, pml_error *err)
 {
     const pml_merge_options options = {s, t->overrides, t->n_overrides};
-    const char *text = pml_merge_options__get(&options, "sequence.field"), *at = text;
     *n = 0;
     *columns = pml_arena__array(arena, s->n_fields, sizeof **columns);
-    if (*columns == NULL)
-        return pml_error__no_memory(err);
-    for (pml_bytes name; pml_merge_options__piece(&at, &name);) {
-        name = pml_merge_options__trim(name);
-        int32_t column = pml_table_schema__find(s, (const char *)name.ptr, name.len);
-        if (column < 0 || *n == s->n_fields)
-            return pml_error__at(err, PML_E_INVAL, PML_PLACE_OPTION, t->path, "option sequence.field of %.200s is '%.200s': %s", t->path,
-                                 text, column < 0 ? "one of the columns does not exist" : "columns are named twice");
-        (*columns)[(*n)++] = column;
-    }
-    return PML_OK;
+    return *columns == NULL ? pml_error__no_memory(err) : pml_merge_options__sequence_columns(*columns, n, &options, t->path, err);
 }
 
 static int add_sequence_fields(merge_reader *r, pml_error *err)

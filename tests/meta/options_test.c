@@ -178,11 +178,19 @@ static void must_need(const char *options, const char *more, bool for_write, con
 static void unsupported_features_are_named(void **state)
 {
     (void)state;
-    must_need("\"bucket\":\"1\"", ",\"primaryKeys\":[\"a\"]", true, "needs primary-key: writing");
+    must_need("", ",\"primaryKeys\":[\"a\"]", true, "needs bucket:dynamic: option bucket of db.t is '-1'");
+    must_need("\"bucket\":\"-1\"", ",\"primaryKeys\":[\"a\"]", true, "needs bucket:dynamic");
+    must_need("\"bucket\":\"1\",\"changelog-producer\":\"Input\"", ",\"primaryKeys\":[\"a\"]", true, "needs changelog-producer:input");
+    must_need("\"bucket\":\"1\",\"file.format.per.level\":\"0:orc\"", ",\"primaryKeys\":[\"a\"]", true, "needs file.format.per.level");
+    must_need("\"bucket\":\"1\",\"file.compression.per.level\":\"0:lz4\"", ",\"primaryKeys\":[\"a\"]", true,
+              "needs file.compression.per.level");
+    must_need("\"bucket\":\"1\",\"metadata.stats-mode.per.level\":\"0:none\"", ",\"primaryKeys\":[\"a\"]", true,
+              "needs metadata.stats-mode.per.level");
+    must_need("\"bucket\":\"1\",\"file.format\":\"orc\"", ",\"primaryKeys\":[\"a\"]", true, "needs format:orc");
     must_need("\"sequence.snapshot-ordering\":\"true\"", ",\"primaryKeys\":[\"a\"]", false, "needs sequence.snapshot-ordering");
     must_need("\"postpone.merge-on-read\":\"true\"", ",\"primaryKeys\":[\"a\"]", false, "needs bucket:postpone");
     must_need("\"pk-clustering-override\":\"true\"", ",\"primaryKeys\":[\"a\"]", false, "needs pk-clustering-override");
-    must_need("\"bucket\":\"-2\"", ",\"primaryKeys\":[\"a\"]", true, "needs primary-key");
+    must_need("\"bucket\":\"-2\"", ",\"primaryKeys\":[\"a\"]", true, "needs bucket:postpone: option bucket of db.t is '-2'");
     must_need("\"file.format\":\"ORC\"", "", true, "needs format:orc: option file.format of db.t is 'ORC'");
     must_need("\"file.format\":\"Avro\"", "", true, "needs format:avro: option file.format of db.t is 'Avro'");
     must_need("\"deletion-vectors.enabled\":\"true\"", "", true, "needs deletion-vectors");
