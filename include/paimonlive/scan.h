@@ -161,7 +161,7 @@ enum { PML_VALIDATE_DEFAULT = 0, PML_VALIDATE_BASIC = 1, PML_VALIDATE_FULL = 2 }
 /* Batches of the plan as struct arrays in the plan's columns; the Arrow formats of types whose form is not their own name: CHAR, VARCHAR
    u; BINARY, VARBINARY, BLOB z; TIME ttm; TIMESTAMP(p) tsm: to 3, tsu: to 6, tsn: beyond, with LOCAL TIME ZONE tsm:UTC and so on; ARRAY
    +l; MAP +m; MULTISET +m to int32; VECTOR<T, n> +w:n; VARIANT +s of "value" z and "metadata" z, the Variant encoding of Parquet (what is
-   shredded in files comes whole). Each field says its type in the metadata "paimon.type". Returns owned (release the stream). A read error comes out of
+   shredded in files comes whole, of at most 128 MiB). A BLOB of 2 GiB or more is PML_E_LIMIT, and only when it is read. Each field says its type in the metadata "paimon.type". Returns owned (release the stream). A read error comes out of
    get_next as an errno value with get_last_error text; pml_stream_error gives the full error. A stream that failed stays failed. */
 PML_API int pml_read_open(struct ArrowArrayStream *out, pml_plan *plan, const pml_read_options *options, pml_error *err);
 /* Copies the error of the last failed call on one of our streams into err and returns its code; PML_E_INVAL for a stream that is

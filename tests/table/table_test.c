@@ -144,7 +144,9 @@ static void features_that_are_not_supported_are_refused_by_name(void **state)
         {TABLE(ID, "\"options\":{\"row-tracking.enabled\":\"true\"},"), "needs row-tracking"},
         {TABLE(ID, "\"options\":{\"data-evolution.enabled\":\"true\"},"), "needs data-evolution"},
         {TABLE(ID, "\"options\":{\"deletion-vectors.enabled\":\"true\"},"), "needs deletion-vectors"},
-        {TABLE(ID ",{\"name\":\"v\",\"type\":\"VARIANT\"}", ""), "needs type:"},
+        {TABLE(ID ",{\"name\":\"v\",\"type\":\"ARRAY<VARIANT>\"}", ""), "needs type:variant"}, /* read only */
+        {TABLE(ID ",{\"name\":\"v\",\"type\":\"VECTOR<FLOAT, 3>\"}", ""), "needs type:vector"},
+        {TABLE(ID ",{\"name\":\"v\",\"type\":\"BLOB\"}", ""), "needs type:blob"},
     };
     test_env *t = test_env_open(NULL);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
