@@ -9,6 +9,8 @@ arrow, pypaimon = peer(ARROW, "append"), peer(PYPAIMON, "append")
 commit, live = ours("commit", 1), ours("commit-live", 1)
 fast, one_sync = ours("commit", 1, "commit.durability=none"), ours("commit", 1, "commit.durability=file-system")
 
+upsert, scattered = ours("upsert"), ours("append-scattered")
+
 BARS = [
     figure("append, CPU seconds", None, "s", append, "cpu_seconds"),
     figure("append of plain Arrow, CPU seconds", None, "s", arrow, "cpu_seconds"),
@@ -20,6 +22,7 @@ BARS = [
     ratio("append to pypaimon", None, append, pypaimon),
     ratio("append to 4 buckets to plain Arrow, one file", 1.25, routed, arrow),
     ratio("append to 4 buckets to one bucket", 1.25, routed, append),
+    ratio("upsert to append of the same rows", 2, upsert, scattered),
     figure("one row and commit, best of 40", 3, "ms", commit, "commit_ms_min"),
     figure("one row and commit, syncs", 8, "", commit, "syncs"),
     figure("one row and commit, syncs when manifests merge", None, "", commit, "syncs_most"),

@@ -117,10 +117,11 @@ int bench_expect(const char *what, int64_t got, int64_t wanted, pml_error *err)
 int bench_create(bench *b, const char *options, uint32_t flags, pml_error *err)
 {
     char json[4096];
-    const char *quote = b->partition == NULL ? "" : "\"";
+    const char *quote = b->partition == NULL ? "" : "\"", *key_quote = b->key == NULL ? "" : "\"";
     size_t at = (size_t)snprintf(json, sizeof json,
-                                 "{\"fields\":%s,\"partitionKeys\":[%s%s%s],\"primaryKeys\":[],\"options\":{%s",
-                                 rows_fields_json, quote, b->partition == NULL ? "" : b->partition, quote, options);
+                                 "{\"fields\":%s,\"partitionKeys\":[%s%s%s],\"primaryKeys\":[%s%s%s],\"options\":{%s",
+                                 rows_fields_json, quote, b->partition == NULL ? "" : b->partition, quote, key_quote,
+                                 b->key == NULL ? "" : b->key, key_quote, options);
     for (size_t i = 0; i < b->n_options && at < sizeof json; i++)
         at += (size_t)snprintf(json + at, sizeof json - at, "%s\"%s\":\"%s\"", options[0] == '\0' && i == 0 ? "" : ",",
                                b->options[i].key, b->options[i].value);

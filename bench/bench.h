@@ -18,6 +18,7 @@ typedef struct bench {
     size_t n_options; /* KEY=VALUE words of the command line: options of the table, stored with one that is made */
     pml_option_pair options[BENCH_OPTIONS_MAX];
     const char *partition; /* column that a new table is partitioned by; NULL: none */
+    const char *key;       /* primary key of a new table; NULL: none */
     pml_env *env;
     pml_table *table;
     struct ArrowSchema schema;

@@ -19,6 +19,43 @@ static int run_append(bench *b, pml_error *err)
     return rc;
 }
 
+enum { UPSERT_BATCH_ROWS = 8192 };
+
+/* Rows in short batches whose ids come in no order, each once: with a primary key or without. */
+static int run_scattered(bench *b, const char *key, const char *options, pml_error *err)
+{
+    b->key = key;
+    int rc = bench_warm_up(b, err);
+    if (rc == PML_OK)
+        rc = bench_create(b, options, 0, err);
+    if (rc == PML_OK)
+        rc = bench_batches(b, 0, b->rows, UPSERT_BATCH_ROWS, err);
+    for (size_t i = 0; rc == PML_OK && i < b->n_batches; i++) {
+        const struct ArrowArray *ids = b->batches[i].children[0];
+        int64_t *v = (int64_t *)(uintptr_t)ids->buffers[1];
+        for (int64_t row = 0; row < ids->length; row++)
+            v[row] = (int64_t)((uint64_t)v[row] * 0x9e3779b97f4a7c15u >> 1);
+    }
+    bench_lap begin = bench_begin();
+    if (rc == PML_OK)
+        rc = bench_append(b, err);
+    if (rc == PML_OK)
+        bench_put_lap(b, bench_since(begin), b->rows);
+    if (rc == PML_OK)
+        bench_put_peak(b);
+    return rc;
+}
+
+static int run_upsert(bench *b, pml_error *err)
+{
+    return run_scattered(b, "id", "\"bucket\":\"1\",\"write-only\":\"true\"", err);
+}
+
+static int run_append_scattered(bench *b, pml_error *err)
+{
+    return run_scattered(b, NULL, "\"write-only\":\"true\"", err);
+}
+
 /* One commit of one row; step 0 and up. */
 typedef int commit_step(void *arg, bench *b, int64_t step, pml_error *err);
 
@@ -99,6 +136,8 @@ static int run_commit_live(bench *b, pml_error *err)
 }
 
 const bench_case write_cases[] = {{"append", run_append, "writes ROWS rows into a new table and commits once"},
+                                  {"append-scattered", run_append_scattered, "the same in short batches, with ids in no order"},
+                                  {"upsert", run_upsert, "the latter into one bucket of a table whose primary key is the id"},
                                   {"commit", run_commit, "writes one row and commits, 40 times"},
                                   {"commit-live", run_commit_live, "the same through a live writer"},
                                   {0}};

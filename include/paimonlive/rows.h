@@ -39,8 +39,9 @@ typedef struct pml_rows_options {
 #define PML_ROWS_OPTIONS_INIT {sizeof(pml_rows_options), 0, 0, 0, {0}, NULL, 0, NULL, NULL}
 
 /* Opens a file ("-": standard input, JSON and CSV) as a stream of batches in the table's columns. Columns are matched by name;
-   a missing column is null (an error for a NOT NULL column); an unknown one is an error. JSON rows may have "_kind"; kinds other
-   than +I are refused for append tables. Errors name file and line. Returns owned. */
+   a missing column is null (an error for a NOT NULL column); an unknown one is an error. JSON rows may have "_kind":
+   with a primary key the stream has one more column behind the table's for it, _VALUE_KIND, as pml_writer_write takes it; without one kinds
+   other than +I are PML_E_UNSUPPORTED. Errors name file and line. Returns owned. */
 PML_API int pml_rows_open(struct ArrowArrayStream *out, pml_table *table, const char *path, const pml_rows_options *options,
                           pml_error *err);
 

@@ -46,8 +46,8 @@ PML_API int pml_plan_from_splits(pml_plan **out, const pml_scan *scan, const pml
 #define PML_MESSAGE_VERSION 11
 /* Message i of pml_messages_count: the new files of one partition-bucket. Returns owned (pml_text_clear). */
 PML_API int pml_messages_serialize(pml_text *out, const pml_messages *messages, size_t i, pml_error *err);
-/* Messages of one version (3 to 11) for a commit to the table. PML_E_UNSUPPORTED for messages with more than new files of an append
-   table, PML_E_CONFLICT when the table has another number of buckets by now, PML_E_CORRUPT. Whether the files exist is looked at
+/* Messages of one version (3 to 11) for a commit to the table. PML_E_UNSUPPORTED for messages with more than new files of level
+   0, PML_E_CONFLICT when the table has another number of buckets by now, PML_E_CORRUPT. Whether the files exist is looked at
    by a commit with PML_COMMIT_CHECK. Returns owned. */
 PML_API int pml_messages_deserialize(pml_messages **out, pml_table *table, int32_t version, const pml_blob *messages, size_t n,
                                      pml_error *err);

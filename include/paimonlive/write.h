@@ -25,6 +25,14 @@
  *   none         nothing is synced. The end of the process loses nothing, but a power cut or a crash of the system may take the last
  *                commits, or leave snapshots whose files are missing or torn: remove those, or make the table again from its source.
  *
+ * A table with a primary key takes changes: the batch may have one more column behind the table's own, `_VALUE_KIND` (int8, never null; as
+ * PML_READ_ROW_KIND gives it), with 0 +I, 1 -U, 2 +U or 3 -D for each row. Without it all rows are +I, or what the column of the option
+ * rowkind.field says. The rows of a writer wait in memory, at most write-buffer-size bytes of all partition-buckets together, are merged by the
+ * table's merge engine, and become files of level 0 at prepare or before. Nothing is compacted: readers merge all files of a bucket until
+ * another Paimon compacts them, and of tables with merge-engine first-row or with deletion vectors they show new rows only then. Two
+ * writers that write to one bucket at the same time number their rows alike: which row of a key is newer is then open, unless
+ * sequence.field says it.
+ *
  * A writer and a commit belong to one thread at a time; any number of processes may commit to one table.
  */
 #ifndef PAIMONLIVE_WRITE_H
@@ -44,11 +52,14 @@ typedef struct pml_commit pml_commit;
 
 /* Refuses by name tables that this version cannot write rightly. Returns owned. */
 PML_API int pml_writer_open(pml_writer **out, pml_table *table, pml_error *err);
-/* Adds rows. The schema must equal the table's (names, order, types). On success the array is taken (array->release is NULL);
-   on failure it is still the caller's. Rows are routed to partitions and buckets. PML_E_SCHEMA, PML_E_INVAL (nulls in NOT NULL
-   columns, bad buffers), PML_E_IO, PML_E_NO_SPACE. After an I/O error the writer must be aborted. */
+/* Adds rows. The schema must equal the table's (names, order, types); _VALUE_KIND may come behind it. On success the array is taken
+   (array->release is NULL); on failure it is still the caller's, unchanged. Rows are routed to partitions and buckets; those that
+   ignore-delete and ignore-update-before name are passed over. PML_E_SCHEMA; PML_E_INVAL (nulls in NOT NULL columns, bad buffers, a
+   kind that is none or that the merge engine cannot merge, naming the row); PML_E_UNSUPPORTED (kinds other than +I without a primary key):
+   nothing of the batch was added and the writer may go on. PML_E_IO, PML_E_NO_SPACE, PML_E_NOMEM, PML_E_LIMIT: part of it may have been; if
+   so, the next call says PML_E_STATE and the writer can only be closed: write again with a new one what no prepare returned. */
 PML_API int pml_writer_write(pml_writer *writer, struct ArrowArray *array, const struct ArrowSchema *schema, pml_error *err);
-/* Ends all open files and makes them durable. The writer may go on; its next prepare holds later rows only. Returns owned. */
+/* Merges the rows that wait, ends all open files and makes them durable. The writer may go on; its next prepare holds later rows only. Returns owned. */
 PML_API int pml_writer_prepare(pml_messages **out, pml_writer *writer, pml_error *err);
 PML_API void pml_writer_close(pml_writer *writer); /* deletes files that no prepare returned; NULL allowed */
 

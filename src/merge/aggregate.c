@@ -151,6 +151,16 @@ int pml_aggregator__explain(const pml_aggregator *a, int rc, pml_error *err)
     return rc;
 }
 
+int pml_aggregator__check_retract(const pml_aggregator *a, int8_t kind, pml_error *err)
+{
+    if (a->retracts || a->ignore_retract)
+        return PML_OK;
+    return pml_error__set(err, PML_E_INVAL,
+                          "column %s: the aggregate function %s cannot take back a row of kind %s; option fields.%s.ignore-retract = "
+                          "true passes over such rows",
+                          a->column, a->name, kind == PML_ROW_DELETE ? "-D" : "-U", a->column);
+}
+
 int pml_aggregator__fold(pml_aggregator *a, const pml_fold *f, pml_error *err)
 {
     const pml_aggregator_kind *k = a->kind;
@@ -167,13 +177,7 @@ int pml_aggregator__fold(pml_aggregator *a, const pml_fold *f, pml_error *err)
         if (op == PML_FOLD_RETRACT) {
             if (a->ignore_retract)
                 continue;
-            if (!a->retracts)
-                return pml_error__set(err, PML_E_INVAL,
-                                      "column %s: the aggregate function %s cannot take back a row of kind %s; option "
-                                      "fields.%s.ignore-retract = "
-                                      "true passes over such rows",
-                                      a->column, a->name,
-                                      f->group->rows[f->steps[i].row].kind == PML_ROW_DELETE ? "-D" : "-U", a->column);
+            PML_RETURN_IF(pml_aggregator__check_retract(a, f->group->rows[f->steps[i].row].kind, err));
         }
         if (pml_item__is_null(pml_fold__item(f, a, in)))
             in = (pml_row_ref){PML_REF_NULL, 0};

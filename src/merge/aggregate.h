@@ -66,6 +66,8 @@ typedef struct pml_aggregator_kind {
 int pml_aggregator__open(pml_aggregator *out, pml_env *env, const char *name, const pml_field *field, int32_t position,
                          const pml_merge_options *o, pml_error *err);
 void pml_aggregator__close(pml_aggregator *a); /* zeroed is fine */
+/* PML_E_INVAL: the function cannot take a row of this kind back. */
+int pml_aggregator__check_retract(const pml_aggregator *a, int8_t kind, pml_error *err);
 int pml_aggregator__fold(pml_aggregator *a, const pml_fold *f, pml_error *err);
 /* Whether there is a function of that name in the format, built here or not. */
 bool pml_aggregator__is_known(const char *name);

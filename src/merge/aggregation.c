@@ -51,6 +51,17 @@ static int aggregation_decide(void *self, const pml_merge_group *g, pml_merge_ou
     return pml_engine__end_row(out, removed ? PML_ROW_DELETE : PML_ROW_INSERT, g->rows[g->n - 1].sequence, err);
 }
 
+static int aggregation_check_retract(const void *self, int8_t kind, pml_error *err)
+{
+    const aggregation *s = self;
+    if (s->remove_on_delete && kind == PML_ROW_DELETE)
+        return PML_OK;
+    for (size_t i = 0; i < s->base.layout->n_fields; i++)
+        if (s->base.columns[i] >= 0)
+            PML_RETURN_IF(pml_aggregator__check_retract(&s->base.aggregators[i], kind, err));
+    return PML_OK;
+}
+
 static void aggregation_drop(void *self)
 {
     aggregation *s = self;
@@ -76,8 +87,11 @@ int pml_aggregation__new(pml_merge_function *out, pml_env *env, const pml_merge_
             PML_TRY(pml_aggregator__open(&s->base.aggregators[i], env, function_of(o, field->name), field, (int32_t)i,
                                          o, err));
     }
-    *out = (pml_merge_function){
-        .kind = PML_MERGE_COLUMNS, .decide = aggregation_decide, .drop = aggregation_drop, .self = s};
+    *out = (pml_merge_function){.kind = PML_MERGE_COLUMNS,
+                                .decide = aggregation_decide,
+                                .check_retract = aggregation_check_retract,
+                                .drop = aggregation_drop,
+                                .self = s};
     return PML_OK;
 out:
     aggregation_drop(s);

@@ -154,6 +154,16 @@ int pml_merge_engine__new(pml_merge_function *out, pml_env *env, const pml_merge
     return pml_merge_options__ignore_delete(&out->ignore_delete, &o, err);
 }
 
+int pml_merge_engine__check_kind(const pml_merge_function *f, int8_t kind, pml_error *err)
+{
+    if (!pml_row_kind__is_retract(kind) || f->ignore_delete)
+        return PML_OK;
+    if (f->kind == PML_MERGE_FIRST)
+        return pml_error__set(err, PML_E_INVAL, "merge-engine first-row takes no rows of kind %s; option ignore-delete passes over them",
+                              kind == PML_ROW_DELETE ? "-D" : "-U");
+    return f->check_retract == NULL ? PML_OK : f->check_retract(f->self, kind, err);
+}
+
 static int need_groups(bool *columns, pml_env *env, const pml_merge_options *o, pml_error *err)
 {
     pml_sequence_groups g;

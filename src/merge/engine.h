@@ -24,4 +24,8 @@ int pml_merge_engine__new(pml_merge_function *out, pml_env *env, const pml_merge
 int pml_merge_engine__needs(bool *columns, pml_env *env, const pml_table_schema *schema, const pml_option *overrides,
                             size_t n_overrides, pml_error *err);
 
+/* Whether rows of a kind may be written: PML_E_INVAL says why not, as a later merge would (Java: at flush, and only when the key has
+   another row). */
+int pml_merge_engine__check_kind(const pml_merge_function *f, int8_t kind, pml_error *err);
+
 #endif

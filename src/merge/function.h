@@ -60,6 +60,8 @@ typedef struct pml_merge_function {
     bool always; /* also for keys with one row (lookup compaction) */
     /* PML_MERGE_COLUMNS: one key. PML_E_CORRUPT or PML_E_INVAL where Java throws. */
     int (*decide)(void *self, const pml_merge_group *g, pml_merge_output *out, pml_error *err);
+    /* PML_E_INVAL: rows of this kind, -U or -D, cannot be merged. Asked before they are written. NULL: all can. */
+    int (*check_retract)(const void *self, int8_t kind, pml_error *err);
     void (*drop)(void *self); /* NULL: nothing to drop */
     void *self;
 } pml_merge_function;

@@ -119,6 +119,15 @@ void pml_prefix_form__meet(pml_prefix_form *form, const struct ArrowArray *batch
     form->met = true;
 }
 
+void pml_prefix_form__meet_all(pml_prefix_form *form, const struct ArrowArray *batch)
+{
+    pml_prefix_form__meet(form, batch);
+    if (!form->met)
+        return; /* the first column is no text */
+    for (int64_t i = 1; form->n_common > 0 && i < batch->length; i++)
+        common_cut(form, pml_text_at(batch->children[form->columns[0].position], i));
+}
+
 static int64_t load_texts(pml_key_prefix *out, const pml_prefix_form *form, const pml_prefix_column *c, const struct ArrowArray *a,
                           int64_t row, int64_t n, uint16_t run)
 {

@@ -47,6 +47,8 @@ typedef struct pml_prefix_form {
 int pml_prefix_form__init(pml_prefix_form *out, pml_arena *arena, const pml_merge_layout *layout, pml_error *err);
 /* Before the prefixes of a batch that is not empty are made. May set form->changed. */
 void pml_prefix_form__meet(pml_prefix_form *form, const struct ArrowArray *batch);
+/* The same for a batch in no order: every key is looked at. */
+void pml_prefix_form__meet_all(pml_prefix_form *form, const struct ArrowArray *batch);
 /* Of rows [row, row + n) of a batch, n <= PML_KEYS_CHUNK. Returns n, or the first row (from `row` on) that does not begin as the
    others: it cannot lie between the first and the last. */
 int64_t pml_prefix_form__load(pml_key_prefix *out, const pml_prefix_form *form, const struct ArrowArray *batch,

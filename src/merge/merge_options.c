@@ -122,3 +122,18 @@ int pml_merge_options__ignore_delete(bool *out, const pml_merge_options *o, pml_
             return pml_merge_options__bool(out, o, names[i], err);
     return PML_OK;
 }
+
+int pml_merge_options__sequence_columns(int32_t *columns, size_t *n, const pml_merge_options *o, const char *where, pml_error *err)
+{
+    const char *text = pml_merge_options__get(o, "sequence.field"), *at = text;
+    *n = 0;
+    for (pml_bytes name; pml_merge_options__piece(&at, &name);) {
+        name = pml_merge_options__trim(name);
+        int32_t column = pml_table_schema__find(o->schema, (const char *)name.ptr, name.len);
+        if (column < 0 || *n == o->schema->n_fields)
+            return pml_error__at(err, PML_E_INVAL, PML_PLACE_OPTION, where, "option sequence.field of %.200s is '%.200s': %s", where, text,
+                                 column < 0 ? "one of the columns does not exist" : "columns are named twice");
+        columns[(*n)++] = column;
+    }
+    return PML_OK;
+}

@@ -34,6 +34,9 @@ bool pml_merge_options__piece(const char **at, pml_bytes *piece);
 /* Without the blanks around it: String.trim(). */
 pml_bytes pml_merge_options__trim(pml_bytes piece);
 
+/* Columns of the schema that sequence.field names, in its order, into columns (room for all of the schema's). PML_E_INVAL naming the
+   table (`where`): one does not exist, or too many. */
+int pml_merge_options__sequence_columns(int32_t *columns, size_t *n, const pml_merge_options *o, const char *where, pml_error *err);
 /* Option ignore-delete and its older names. */
 int pml_merge_options__ignore_delete(bool *out, const pml_merge_options *o, pml_error *err);
 

@@ -117,6 +117,20 @@ static void ask_groups(partial_update *s, const pml_merge_group *g, size_t i, ro
             s->states[k].version = row->ref;
 }
 
+static int check_retract(const void *self, int8_t kind, pml_error *err)
+{
+    const partial_update *s = self;
+    for (size_t i = 0; s->has_groups && i < s->base.layout->n_fields; i++)
+        if (s->roles[i] == ROLE_AGGREGATED)
+            PML_RETURN_IF(pml_aggregator__check_retract(&s->base.aggregators[i], kind, err));
+    if (s->ignore_delete || s->has_groups || s->remove_on_delete)
+        return PML_OK;
+    return pml_error__set(err, PML_E_INVAL,
+                          "merge-engine partial-update takes no rows of kind %s unless option ignore-delete, "
+                          "partial-update.remove-record-on-delete or a sequence-group says what becomes of them",
+                          kind == PML_ROW_DELETE ? "-D" : "-U");
+}
+
 static int note_retract(partial_update *s, const pml_merge_group *g, size_t i, bool *filled, int64_t *sequence,
                         pml_error *err)
 {
@@ -138,12 +152,7 @@ static int note_retract(partial_update *s, const pml_merge_group *g, size_t i, b
             ask_groups(s, g, i, note);
         return note->removes ? pml_engine__check_nulls(&s->base, g, row->ref, err) : PML_OK;
     }
-    if (!s->remove_on_delete)
-        return pml_error__set(err, PML_E_INVAL,
-                              "merge-engine partial-update takes no rows of kind %s unless option ignore-delete, "
-                              "partial-update.remove-record-"
-                              "on-delete or a sequence-group says what becomes of them",
-                              row->kind == PML_ROW_DELETE ? "-D" : "-U");
+    PML_RETURN_IF(check_retract(s, row->kind, err));
     note->removes = row->kind == PML_ROW_DELETE;
     return note->removes ? pml_engine__check_nulls(&s->base, g, row->ref, err) : PML_OK;
 }
@@ -362,7 +371,7 @@ int pml_partial_update__new(pml_merge_function *out, pml_env *env, const pml_mer
     for (size_t i = 0; i < layout->n_fields; i++)
         PML_TRY(open_column(s, i, err));
     *out = (pml_merge_function){
-        .kind = PML_MERGE_COLUMNS, .decide = partial_update_decide, .drop = partial_update_drop, .self = s};
+        .kind = PML_MERGE_COLUMNS, .decide = partial_update_decide, .check_retract = check_retract, .drop = partial_update_drop, .self = s};
     return PML_OK;
 out:
     partial_update_drop(s);

@@ -24,7 +24,7 @@ enum {
     PML_MESSAGE_BYTES_MAX = 256 * 1024 * 1024 /* like splits */
 };
 
-/* Of append tables only: nothing but new files. */
+/* Nothing but new files. */
 typedef struct pml_commit_message {
     pml_bytes partition; /* counted row bytes */
     int32_t bucket;

@@ -212,8 +212,11 @@ int pml_rt_pb__flush(rt_flush_result *out, bool *anything, rt_pb *pb, pml_error 
     flush f = {.pb = pb, .env = pb->ctx->env};
     pml_table *t = pb->ctx->table;
     rt_segment *segments = NULL;
+    pml_file_shape shape;
+    pml_arena arena;
     size_t n = 0;
     int rc;
+    pml_arena__init(&arena, f.env);
     *out = (rt_flush_result){0};
     *anything = false;
     PML_TRY(claim(&segments, &n, pb, err));
@@ -226,7 +229,8 @@ int pml_rt_pb__flush(rt_flush_result *out, bool *anything, rt_pb *pb, pml_error 
         rc = pml_error__no_memory(err);
         goto out;
     }
-    PML_TRY(pml_rolling__new(&f.rolling, t, &out->files, pb->next_sequence, err));
+    PML_TRY(pml_file_shape__init(&shape, &arena, t, err));
+    PML_TRY(pml_rolling__new(&f.rolling, t, &shape, &out->files, pb->next_sequence, err));
     for (size_t i = 0; i < n; i++) {
         PML_TRY(flush_segment(&f, &segments[i], err));
         out->rows += segments[i].note.rows;
@@ -247,5 +251,6 @@ out:
             rc = pml_rt_pb__store_failed(pb, rc, err, "commit_streams");
     }
     pml_env__free(f.env, segments);
+    pml_arena__clear(&arena);
     return rc;
 }

@@ -2,6 +2,7 @@
 /* Commit messages as bytes. What comes back in is checked as far as it would go into manifests. */
 #include <paimonlive/split.h>
 
+#include "merge/sections.h"
 #include "meta/column_stats.h"
 #include "meta/serde_message.h"
 #include "table/writer.h"
@@ -61,6 +62,39 @@ static int check_no_keys(const pml_data_file *f, pml_error *err)
     return pml_binary_row__uncount(&row, f->key_stats.max, 0, err);
 }
 
+/* What planning and merging will believe: the first and the last key, numbers, what is said of the key columns. */
+static int check_keys(pml_table *t, const pml_data_file *f, pml_error *err)
+{
+    const pml_table_schema *s = t->schema;
+    pml_sections sections;
+    pml_arena arena;
+    int rc;
+    pml_arena__init(&arena, t->env);
+    const pml_type **types = pml_arena__array(&arena, s->n_keys, sizeof *types);
+    pml_field *fields = pml_arena__array(&arena, s->n_keys, sizeof *fields);
+    pml_column_stats *stats = pml_arena__array(&arena, s->n_keys, sizeof *stats);
+    if (types == NULL || fields == NULL || stats == NULL) {
+        rc = pml_error__no_memory(err);
+        goto out;
+    }
+    for (size_t i = 0; i < s->n_keys; i++) {
+        fields[i] = s->fields[s->key_index[i]];
+        types[i] = &fields[i].type;
+    }
+    const pml_sections_request q = {.types = types, .n_keys = s->n_keys, .files = &f, .n_files = 1};
+    PML_TRY(pml_sections__make(&sections, &arena, &q, err));
+    PML_TRY(pml_column_stats__decode(stats, t->env, &f->key_stats, &(pml_string_list){0}, fields, s->n_keys, err));
+    if (f->min_sequence < 0 || f->min_sequence > f->max_sequence || f->max_sequence == INT64_MAX)
+        PML_TRY(pml_error__set(err, PML_E_CORRUPT, "its sequence numbers are %lld to %lld", (long long)f->min_sequence,
+                               (long long)f->max_sequence));
+    if (f->delete_row_count.present && (f->delete_row_count.v < 0 || f->delete_row_count.v > f->row_count))
+        PML_TRY(pml_error__set(err, PML_E_CORRUPT, "it says that %lld of its %lld rows are deletes", (long long)f->delete_row_count.v,
+                               (long long)f->row_count));
+out:
+    pml_arena__clear(&arena);
+    return rc;
+}
+
 /* Statistics that do not fit the columns would make the table unreadable. */
 static int check_stats(pml_table *t, const pml_data_file *f, pml_error *err)
 {
@@ -84,14 +118,14 @@ static int check_file(pml_table *t, const pml_data_file *f, pml_error *err)
     if (f->row_count > FILE_ROWS_MAX)
         return pml_error__set(err, PML_E_CORRUPT, "it says that it has %lld rows", (long long)f->row_count);
     if (f->level != 0)
-        return pml_error__set(err, PML_E_UNSUPPORTED, "needs primary-key: it is at level %d, files of append tables are at 0", f->level);
+        return pml_error__set(err, PML_E_UNSUPPORTED, "needs compaction: it is at level %d, and new files are at 0", f->level);
     if (f->external_path != NULL)
         return pml_error__set(err, PML_E_UNSUPPORTED, "needs external-paths: it lies at %.200s, outside of the table", f->external_path);
     if (f->write_cols.present)
         return pml_error__set(err, PML_E_UNSUPPORTED, "needs data-evolution: it holds some of the columns only");
     if (f->first_row_id.present)
         return pml_error__set(err, PML_E_UNSUPPORTED, "needs row-tracking: it has row ids");
-    PML_RETURN_IF(check_no_keys(f, err));
+    PML_RETURN_IF(t->schema->n_keys == 0 ? check_no_keys(f, err) : check_keys(t, f, err));
     return check_stats(t, f, err);
 }
 

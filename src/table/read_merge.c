@@ -169,25 +169,22 @@ static int32_t layout_add(merge_reader *r, const pml_field *f)
     return (int32_t)i;
 }
 
-/* sequence.field: names of columns, separated by commas. */
+int pml_merge_read__sequence(int32_t **columns, size_t *n, pml_arena *arena, const pml_table *t, const pml_table_schema *s, pml_error *err)
+{
+    const pml_merge_options options = {s, t->overrides, t->n_overrides};
+    *n = 0;
+    *columns = pml_arena__array(arena, s->n_fields, sizeof **columns);
+    return *columns == NULL ? pml_error__no_memory(err) : pml_merge_options__sequence_columns(*columns, n, &options, t->path, err);
+}
+
 static int add_sequence_fields(merge_reader *r, pml_error *err)
 {
     const pml_table *t = r->plan->table;
-    const pml_table_schema *s = &r->schema;
-    const pml_merge_options options = {s, t->overrides, t->n_overrides};
-    const char *text = pml_merge_options__get(&options, "sequence.field"), *at = text;
-    int32_t *positions = pml_arena__array(&r->arena, s->n_fields, sizeof *positions);
-    if (positions == NULL)
-        return pml_error__no_memory(err);
-    for (pml_bytes name; pml_merge_options__piece(&at, &name);) {
-        name = pml_merge_options__trim(name);
-        int32_t column = pml_table_schema__find(s, (const char *)name.ptr, name.len);
-        if (column < 0 || r->layout.n_sequence == s->n_fields)
-            return pml_error__at(err, PML_E_INVAL, PML_PLACE_OPTION, t->path, "option sequence.field of %.200s is '%.200s': %s", t->path,
-                                 text, column < 0 ? "one of the columns does not exist" : "columns are named twice");
-        positions[r->layout.n_sequence++] = layout_add(r, &s->fields[column]);
-    }
-    r->layout.sequence = positions;
+    int32_t *columns;
+    PML_RETURN_IF(pml_merge_read__sequence(&columns, &r->layout.n_sequence, &r->arena, t, &r->schema, err));
+    for (size_t i = 0; i < r->layout.n_sequence; i++)
+        columns[i] = layout_add(r, &r->schema.fields[columns[i]]);
+    r->layout.sequence = columns;
     r->layout.sequence_descending = t->options.sequence_order == PML_SEQUENCE_DESCENDING;
     return PML_OK;
 }
@@ -284,6 +281,8 @@ int pml_merge_read__open(struct ArrowArrayStream *out, const pml_merge_read *q, 
     r->schema = *q->plan->schema;
     r->schema.options = q->plan->table->schema->options;
     r->schema.n_options = q->plan->table->schema->n_options;
+    while (r->schema.n_fields > 0 && r->schema.fields[r->schema.n_fields - 1].id >= PML_ID_KEY_BASE) /* the merge has them anyhow */
+        r->schema.n_fields--;
     r->split = q->split;
     r->batch_rows = q->batch_rows;
     r->validate_full = q->validate_full;

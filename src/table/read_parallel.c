@@ -88,32 +88,32 @@ static int32_t parts_of(const parallel_reader *r, const pml_split *s, size_t fil
     return parts < 1 ? 1 : parts > PARTS_MAX ? PARTS_MAX : (int32_t)parts;
 }
 
-static size_t split_end(const pml_split *s)
-{
-    return s->n_files + (s->memory_part >= 0);
-}
-
 /* False: there is no more. */
 static bool piece_next_locked(parallel_reader *r, pml_split_piece *out)
 {
     pml_split_piece *p = &r->next;
-    while (p->split < r->end && p->first >= split_end(&r->plan->splits[p->split]))
+    while (p->split < r->end && p->first >= pml_split__end(&r->plan->splits[p->split]))
         *p = (pml_split_piece){.split = p->split + 1};
     if (p->split >= r->end)
         return false;
     const pml_split *s = &r->plan->splits[p->split];
     if (pml_split__merges(r->plan, s)) {
-        *out = (pml_split_piece){.split = p->split, .end = split_end(s), .parts = 1};
-        p->first = split_end(s);
+        *out = (pml_split_piece){.split = p->split, .end = pml_split__end(s), .parts = 1};
+        p->first = pml_split__end(s);
         return true;
     }
     p->end = pml_split__rows_end(s, p->first);
     if (p->part == 0)
         p->parts = p->end > p->first + 1 ? 1 : parts_of(r, s, p->first);
+    if (p->part == 0 && p->parts > 1)
+        p->rows = pml_shared_rows__new(r->env); /* without memory each part finds its own */
     *out = *p;
+    (void)pml_shared_rows__acquire(out->rows);
     if (++p->part == p->parts) {
         p->first = p->end;
         p->part = 0;
+        pml_shared_rows__release(p->rows);
+        p->rows = NULL;
     }
     return true;
 }
@@ -227,6 +227,8 @@ static void piece_run_locked(parallel_reader *r, piece_queue *q)
     pml_mutex__unlock(&r->mu);
     pml_error err = PML_ERROR_INIT;
     int rc = piece_read(r, q, rows_at_once, &err);
+    pml_shared_rows__release(q->piece.rows);
+    q->piece.rows = NULL;
     if (q->merges)
         pml_ahead__opened(&q->merge);
     pml_mutex__lock(&r->mu);
@@ -356,6 +358,7 @@ static void reader_drop(void *owner)
     for (size_t i = 0; r->queues != NULL && i < r->window; i++)
         for (piece_queue *q = &r->queues[i]; q->n > 0; q->n--)
             pml_array__release(&q->batches[(q->first + q->n - 1) % QUEUE_BATCHES_MAX]);
+    pml_shared_rows__release(r->next.rows);
     if (r->cut != NULL)
         pml_shared__release(r->cut);
     pml_cond__destroy(&r->room);

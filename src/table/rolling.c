@@ -5,7 +5,6 @@
 
 #include "columnar/distinct.h"
 #include "format/file_format.h"
-#include "meta/column_stats.h"
 #include "storage/file_io.h"
 #include "table/held.h"
 #include "util/zone.h"
@@ -23,13 +22,12 @@ struct pml_rolling {
     char uuid[37];
     int64_t counter;
     char *dir;
-    pml_stats_mode *modes;
+    const pml_file_shape *shape;
     pml_held held; /* rows of no file yet */
     /* the open file; writer NULL: none */
     pml_format_writer *writer;
-    pml_stats_collector *stats;
+    pml_file_notes notes;
     char *name, *path;
-    int64_t rows;
 };
 
 int pml_new_files__init(pml_new_files *f, pml_env *env, pml_bytes partition, int32_t bucket, int32_t total_buckets)
@@ -76,7 +74,8 @@ static pml_data_file *new_files_add(pml_new_files *f, const char *path)
     return f->paths[f->n] == NULL ? NULL : &f->files[f->n];
 }
 
-int pml_rolling__new(pml_rolling **out, pml_table *t, pml_new_files *to, int64_t first_sequence, pml_error *err)
+int pml_rolling__new(pml_rolling **out, pml_table *t, const pml_file_shape *shape, pml_new_files *to, int64_t first_sequence,
+                     pml_error *err)
 {
     int rc;
     *out = NULL;
@@ -88,16 +87,10 @@ int pml_rolling__new(pml_rolling **out, pml_table *t, pml_new_files *to, int64_t
     r->table = t;
     r->to = to;
     r->next_sequence = first_sequence;
-    r->held = (pml_held){.env = t->env, .fields = t->schema->fields, .n_fields = t->schema->n_fields};
+    r->shape = shape;
+    r->held = (pml_held){.env = t->env, .fields = shape->fields, .n_fields = shape->n_fields};
     PML_TRY(pml_env__uuid(r->env, r->uuid, err));
     PML_TRY(pml_path__bucket(&r->dir, r->env, t->path, t->schema, &t->options, to->partition, to->bucket, err));
-    r->modes = pml_env__calloc(r->env, t->schema->n_fields, sizeof *r->modes);
-    if (r->modes == NULL) {
-        rc = pml_error__no_memory(err);
-        goto out;
-    }
-    for (size_t i = 0; i < t->schema->n_fields; i++)
-        PML_TRY(pml_table_options__stats_mode(&r->modes[i], t->schema, &t->options, i, err));
     *out = r;
     r = NULL;
 out:
@@ -108,13 +101,11 @@ out:
 static void file_forget(pml_rolling *r)
 {
     pml_format_writer__free(r->writer); /* removes the file unless it was finished */
-    pml_stats__free(r->stats);
+    pml_file_notes__clear(&r->notes);
     pml_env__free(r->env, r->name);
     pml_env__free(r->env, r->path);
     r->writer = NULL;
-    r->stats = NULL;
     r->name = r->path = NULL;
-    r->rows = 0;
 }
 
 void pml_rolling__free(pml_rolling *r)
@@ -125,7 +116,6 @@ void pml_rolling__free(pml_rolling *r)
     pml_table *t = r->table;
     file_forget(r);
     pml_held__clear(&r->held);
-    pml_env__free(env, r->modes);
     pml_env__free(env, r->dir);
     pml_env__free(env, r);
     pml_table_release(t);
@@ -136,7 +126,7 @@ void pml_rolling__free(pml_rolling *r)
 static int file_open(pml_rolling *r, const struct ArrowArray *batches, size_t n_batches, pml_error *err)
 {
     const pml_table_options *o = &r->table->options;
-    const pml_table_schema *s = r->table->schema;
+    const pml_file_shape *s = r->shape;
     uint8_t *plain = NULL;
     int rc;
     pml_format_write_options options = {.compression = o->file_compression,
@@ -151,7 +141,7 @@ static int file_open(pml_rolling *r, const struct ArrowArray *batches, size_t n_
         rc = pml_error__no_memory(err);
         goto out;
     }
-    PML_TRY(pml_stats__new(&r->stats, r->env, s->fields, s->n_fields, err));
+    PML_TRY(pml_file_notes__init(&r->notes, r->env, s, err));
     plain = pml_env__alloc(r->env, s->n_fields);
     if (plain == NULL) {
         rc = pml_error__no_memory(err);
@@ -173,44 +163,25 @@ out:
 /* The description of the file that was just finished. */
 static int file_describe(pml_rolling *r, int64_t size_bytes, pml_error *err)
 {
-    const pml_table_schema *s = r->table->schema;
     pml_arena *arena = &r->to->arena;
-    static const uint8_t no_fields[12];
-    const pml_bytes empty_row = {no_fields, sizeof no_fields};
-    pml_column_stats *stats = pml_env__calloc(r->env, s->n_fields, sizeof *stats);
     pml_data_file *f = new_files_add(r->to, r->path);
-    int rc = PML_OK;
-    if (stats == NULL || f == NULL) {
-        rc = pml_error__no_memory(err);
-        goto out;
-    }
+    if (f == NULL)
+        return pml_error__no_memory(err);
     *f = (pml_data_file){.size_bytes = size_bytes,
-                         .row_count = r->rows,
-                         .min_key = empty_row,
-                         .max_key = empty_row,
-                         .key_stats = {.min = empty_row, .max = empty_row, .has_null_counts = true},
-                         .min_sequence = r->next_sequence - r->rows,
+                         .min_sequence = r->next_sequence - r->notes.rows,
                          .max_sequence = r->next_sequence - 1,
-                         .schema_id = s->id,
+                         .schema_id = r->table->schema->id,
                          .extra_files = {.present = true},
                          .file_source = PML_FILE_SOURCE_APPEND};
     f->name = pml_arena__strdup(arena, r->name);
     /* Java's LocalDateTime.now(): what a clock on the wall shows here, as if it were UTC. */
     f->creation_time_ms = (pml_optional_int64){true, pml_zone__local_of_instant(pml_env__wall_ms(r->env))};
-    f->delete_row_count = (pml_optional_int64){true, 0};
-    if (f->name == NULL) {
-        rc = pml_error__no_memory(err);
-        goto out;
-    }
-    for (size_t i = 0; i < s->n_fields; i++)
-        pml_stats__get(&stats[i], r->stats, i);
-    PML_TRY(pml_column_stats__encode(&f->value_stats, &f->value_stats_cols, arena, s->fields, s->n_fields, r->modes,
-                                     stats, r->table->options.stats_dense, err));
-    r->to->rows += r->rows;
+    if (f->name == NULL)
+        return pml_error__no_memory(err);
+    PML_RETURN_IF(pml_file_notes__describe(f, arena, &r->notes, r->table->options.stats_dense, err));
+    r->to->rows += r->notes.rows;
     r->to->n++;
-out:
-    pml_env__free(r->env, stats);
-    return rc;
+    return PML_OK;
 }
 
 static int file_close(pml_rolling *r, pml_error *err)
@@ -233,10 +204,10 @@ static int file_close(pml_rolling *r, pml_error *err)
 static int64_t piece_rows(const pml_rolling *r)
 {
     const pml_table_options *o = &r->table->options;
-    if (r->writer == NULL || r->rows == 0)
+    if (r->writer == NULL || r->notes.rows == 0)
         return PIECE_ROWS_MIN;
-    int64_t size = pml_format_writer__size(r->writer), rows = o->target_file_rows - r->rows;
-    int64_t fit = (o->target_file_size - size) / (size / r->rows + 1);
+    int64_t size = pml_format_writer__size(r->writer), rows = o->target_file_rows - r->notes.rows;
+    int64_t fit = (o->target_file_size - size) / (size / r->notes.rows + 1);
     rows = fit < rows ? fit : rows;
     return rows < PIECE_ROWS_MIN ? PIECE_ROWS_MIN : rows > PIECE_ROWS_MAX ? PIECE_ROWS_MAX : rows;
 }
@@ -245,16 +216,15 @@ static int64_t piece_rows(const pml_rolling *r)
 static int write_piece(pml_rolling *r, struct ArrowArray *piece, pml_error *err)
 {
     int64_t rows = piece->length;
-    int rc = pml_stats__update(r->stats, piece, err);
+    int rc = pml_file_notes__update(&r->notes, piece, err);
     if (rc != PML_OK) {
         piece->release(piece);
         return rc;
     }
     PML_RETURN_IF(pml_format_writer__write(r->writer, piece, err));
-    r->rows += rows;
     r->next_sequence += rows;
     const pml_table_options *o = &r->table->options;
-    if (pml_format_writer__size(r->writer) >= o->target_file_size || r->rows >= o->target_file_rows)
+    if (pml_format_writer__size(r->writer) >= o->target_file_size || r->notes.rows >= o->target_file_rows)
         return file_close(r, err);
     return PML_OK;
 }
@@ -267,7 +237,7 @@ static int write_batch(pml_rolling *r, struct ArrowArray *batch, size_t n_batche
     int rc = r->writer == NULL ? file_open(r, batch, n_batches, err) : PML_OK;
     if (rc == PML_OK && length <= piece_rows(r))
         return write_piece(r, batch, err);
-    size_t n = r->table->schema->n_fields;
+    size_t n = r->shape->n_fields;
     int32_t *columns = rc == PML_OK ? pml_env__calloc(r->env, n, sizeof *columns) : NULL;
     if (columns == NULL) {
         batch->release(batch);
@@ -308,7 +278,7 @@ static bool may_wait(const pml_rolling *r, int64_t rows, uint64_t bytes)
 {
     const pml_table_options *o = &r->table->options;
     int64_t target = o->target_file_size / 16; /* so that a file does not grow much past it */
-    return rows < HOLD_ROWS && rows < o->target_file_rows - r->rows && bytes < HOLD_BYTES && bytes < (uint64_t)target;
+    return rows < HOLD_ROWS && rows < o->target_file_rows - (r->writer == NULL ? 0 : r->notes.rows) && bytes < HOLD_BYTES && bytes < (uint64_t)target;
 }
 
 int pml_rolling__write(pml_rolling *r, struct ArrowArray *batch, pml_error *err)

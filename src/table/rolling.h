@@ -6,8 +6,7 @@
 #ifndef PML_TABLE_ROLLING_H
 #define PML_TABLE_ROLLING_H
 
-#include "columnar/batch.h"
-#include "table/table.h"
+#include "table/file_shape.h"
 
 /* The files of one partition-bucket that wait for a commit, and where they lie. Owns an arena. */
 typedef struct pml_new_files {
@@ -32,10 +31,12 @@ void pml_new_files__delete(pml_new_files *f);
 /* Names of data files: one random uuid and one counter per writer and partition-bucket. */
 typedef struct pml_rolling pml_rolling;
 
-/* first_sequence: number of the first row. `to` collects finished files and must outlive the writer. */
-int pml_rolling__new(pml_rolling **out, pml_table *t, pml_new_files *to, int64_t first_sequence, pml_error *err);
-/* The batch (a struct of all table columns) is moved on any return. Short ones may wait for more: what is wrong with their file
-   then shows in a later call. */
+/* first_sequence: number of the first row, counted on here; rows of a table with a primary key bring theirs. `to` collects finished
+   files; it and shape outlive the writer. */
+int pml_rolling__new(pml_rolling **out, pml_table *t, const pml_file_shape *shape, pml_new_files *to, int64_t first_sequence,
+                     pml_error *err);
+/* The batch (a struct of the shape's columns, in the order of keys where there are some) is moved on any return. Short ones may wait
+   for more: what is wrong with their file then shows in a later call. */
 int pml_rolling__write(pml_rolling *r, struct ArrowArray *batch, pml_error *err);
 /* Writes what waits and ends the open file; all files are durable then. More rows may follow; they go to a new file. */
 int pml_rolling__finish(pml_rolling *r, pml_error *err);

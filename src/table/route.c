@@ -168,7 +168,7 @@ static int assign_buckets(routing *g, const struct ArrowArray *batch, int32_t fi
 {
     const pml_table_schema *s = g->t->schema;
     const pml_table_options *o = &g->t->options;
-    if (o->bucket < 1)
+    if (o->bucket < 1 || (o->bucket == 1 && o->bucket_function != PML_BUCKET_FUNCTION_MOD)) /* that one looks whether the key fits it */
         return PML_OK;
     const pml_type *few_types[FEW_KEYS], **types = few_types;
     int32_t few_columns[FEW_KEYS], *columns = few_columns;

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "table/read_merge.h"
 #include "table/rows_input.h"
 #include "table/rows_source.h"
 #include "table/rows_value.h"
@@ -19,8 +20,9 @@ typedef struct rows_json {
     pml_env *env;
     pml_table *table;
     char *path;
-    const pml_field *fields; /* the table's */
+    const pml_field *fields; /* the table's; of one with a primary key also _VALUE_KIND, for "_kind" */
     size_t n_fields;
+    pml_field *own_fields; /* the latter; NULL: no primary key */
     pml_type row_type;
     int64_t batch_rows;
     pml_rows_source source;
@@ -43,6 +45,7 @@ static void json_drop(void *owner)
     pml_buf__clear(&r->patched);
     pml_buf__clear(&r->text);
     pml_rows_source__close(&r->source);
+    pml_env__free(env, r->own_fields);
     pml_env__free(env, r->path);
     pml_table_release(r->table);
     pml_env__free(env, r);
@@ -128,16 +131,23 @@ static int json_keep_minus_zero(rows_json *r, pml_bytes *line, pml_error *err)
     return PML_OK;
 }
 
-static int json_check_kind(json_t *object, pml_error *err)
+/* "_kind" is a column of the table, or of the rows of a table with a primary key, or says +I. */
+static int json_take_kind(const rows_json *r, json_t *object, bool is_column, pml_error *err)
 {
-    json_t *kind = json_object_get(object, "_kind");
-    if (kind == NULL || (json_is_string(kind) && strcmp(json_string_value(kind), "+I") == 0))
-        return PML_OK;
-    const char *text = json_is_string(kind) ? json_string_value(kind) : "";
-    if (strcmp(text, "-U") == 0 || strcmp(text, "+U") == 0 || strcmp(text, "-D") == 0)
-        return pml_error__set(err, PML_E_UNSUPPORTED, "a row of kind %s needs primary-key: append tables take +I only",
-                              text);
-    return pml_error__set(err, PML_E_INVAL, "_kind must be \"+I\", \"-U\", \"+U\" or \"-D\"");
+    static const char *const texts[] = {"+I", "-U", "+U", "-D"};
+    const json_t *kind = is_column ? NULL : json_object_get(object, "_kind");
+    const char *text = kind == NULL ? texts[0] : json_is_string(kind) ? json_string_value(kind) : "";
+    int i = 0;
+    while (i < 4 && strcmp(text, texts[i]) != 0)
+        i++;
+    if (i == 4)
+        return pml_error__set(err, PML_E_INVAL, "_kind must be \"+I\", \"-U\", \"+U\" or \"-D\"");
+    if (r->own_fields == NULL)
+        return i == 0 ? PML_OK
+                      : pml_error__set(err, PML_E_UNSUPPORTED, "a row of kind %s needs primary-key: append tables take +I only", text);
+    if (json_object_get(object, pml_field_value_kind.name) != NULL)
+        return pml_error__set(err, PML_E_INVAL, "the table has no column \"%s\"; \"_kind\" says what a row is", pml_field_value_kind.name);
+    return json_object_set_new(object, pml_field_value_kind.name, json_integer(i)) == 0 ? PML_OK : pml_error__no_memory(err);
 }
 
 static int json_add_line(rows_json *r, pml_bytes line, pml_error *err)
@@ -156,8 +166,8 @@ static int json_add_line(rows_json *r, pml_bytes line, pml_error *err)
         kind_is_column = kind_is_column || strcmp(r->fields[i].name, "_kind") == 0;
     if (!json_is_object(object))
         rc = pml_error__set(err, PML_E_INVAL, "a row is a JSON object");
-    else if (!kind_is_column)
-        rc = json_check_kind(object, err);
+    else
+        rc = json_take_kind(r, object, kind_is_column, err);
     if (rc == PML_OK)
         rc = pml_rows_value__append_row(r->builder, &r->arena, r->fields, r->n_fields, object, !kind_is_column, err);
     json_decref(object);
@@ -193,6 +203,24 @@ out:
     return rc;
 }
 
+/* The columns of the rows. */
+static int json_fields(rows_json *r, const pml_rows_input *in, pml_error *err)
+{
+    size_t n = in->n_fields;
+    r->fields = in->fields;
+    r->n_fields = n;
+    if (in->table->schema->n_keys == 0)
+        return PML_OK;
+    r->own_fields = pml_env__calloc(in->env, n + 1, sizeof *r->own_fields);
+    if (r->own_fields == NULL)
+        return pml_error__no_memory(err);
+    memcpy(r->own_fields, in->fields, n * sizeof *r->own_fields);
+    r->own_fields[n] = pml_field_value_kind;
+    r->fields = r->own_fields;
+    r->n_fields = n + 1;
+    return PML_OK;
+}
+
 int pml_rows_json__open(struct ArrowArrayStream *out, const pml_rows_input *in, pml_error *err)
 {
     int rc;
@@ -204,11 +232,7 @@ int pml_rows_json__open(struct ArrowArrayStream *out, const pml_rows_input *in, 
     pml_table_acquire(in->table);
     r->env = in->env;
     r->table = in->table;
-    r->fields = in->fields;
-    r->n_fields = in->n_fields;
     r->batch_rows = in->batch_rows;
-    r->row_type =
-        (pml_type){.kind = PML_TYPE_ROW, .n_children = in->n_fields, .children = (pml_field *)(uintptr_t)in->fields};
     pml_buf__init(&r->text, in->env, (size_t)LINE_MAX_BYTES + 2 * READ_BLOCK);
     pml_buf__init(&r->patched, in->env, 3 * (size_t)LINE_MAX_BYTES);
     pml_arena__init(&r->arena, in->env);
@@ -218,10 +242,12 @@ int pml_rows_json__open(struct ArrowArrayStream *out, const pml_rows_input *in, 
         rc = pml_error__no_memory(err);
         goto out;
     }
+    PML_TRY(json_fields(r, in, err));
+    r->row_type = (pml_type){.kind = PML_TYPE_ROW, .n_children = r->n_fields, .children = (pml_field *)(uintptr_t)r->fields};
     PML_TRY(pml_rows_source__open(&r->source, in->env, in->path, in->options, err));
     r->source.path = r->path;
     PML_TRY(pml_builder__new(&r->builder, in->env, &r->row_type, err));
-    PML_TRY(pml_type__export(&schema, in->env, in->fields, in->n_fields, err));
+    PML_TRY(pml_type__export(&schema, in->env, r->fields, r->n_fields, err));
     PML_TRY(pml_stream__new(out, in->env, &schema, json_next, json_drop, r, err));
     return PML_OK;
 out:

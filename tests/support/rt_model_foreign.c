@@ -49,6 +49,7 @@ static void add_file(foreign *f, int pb, const rt_ids *ids)
     pml_error err = PML_ERROR_INIT;
     struct ArrowArray a;
     struct ArrowSchema s;
+    pml_file_shape shape;
     assert_non_null(parts);
     for (size_t i = 0; i < ids->n; i++)
         parts[i] = part;
@@ -57,7 +58,8 @@ static void add_file(foreign *f, int pb, const rt_ids *ids)
     s.release(&s);
     f->n_files++;
     if (ok(m, pml_new_files__init(to, m->t->env, partition_bytes(f, part), pb % m->n_buckets, m->shape.buckets), NULL) &&
-        ok(m, pml_rolling__new(&r, m->table, to, 0, &err), &err)) {
+        ok(m, pml_file_shape__init(&shape, &f->arena, m->table, &err), &err) &&
+        ok(m, pml_rolling__new(&r, m->table, &shape, to, 0, &err), &err)) {
         if (ok(m, pml_rolling__write(r, &a, &err), &err))
             (void)ok(m, pml_rolling__finish(r, &err), &err);
     } else {

@@ -223,12 +223,14 @@ static void must_have_each_row_once(pml_table *table, int workers, int64_t commi
     pml_scan_free(scan);
 }
 
-static void race(int workers)
+#define SCHEMA(keys, options)                                                                                                        \
+    "{\"fields\":[{\"name\":\"id\",\"type\":\"BIGINT NOT NULL\"},{\"name\":\"worker\",\"type\":\"INT NOT NULL\"}],\"partitionKeys\":[]," \
+    "\"primaryKeys\":[" keys "],\"options\":{\"commit.max-retries\":\"1000\",\"commit.min-retry-wait\":\"1 ms\","                     \
+    "\"commit.max-retry-wait\":\"20 ms\"" options "}}"
+
+static void race(int workers, bool keyed)
 {
-    static const char schema[] =
-        "{\"fields\":[{\"name\":\"id\",\"type\":\"BIGINT NOT NULL\"},{\"name\":\"worker\",\"type\":\"INT NOT NULL\"}],"
-        "\"partitionKeys\":[],\"primaryKeys\":[],\"options\":{\"commit.max-retries\":\"1000\","
-        "\"commit.min-retry-wait\":\"1 ms\",\"commit.max-retry-wait\":\"20 ms\"}}";
+    const char *schema = keyed ? SCHEMA("\"id\"", ",\"bucket\":\"1\"") : SCHEMA("", "");
     int64_t each = commits_wanted() / workers;
     pid_t pids[WORKERS_MAX];
     bool good = true;
@@ -236,7 +238,7 @@ static void race(int workers)
     pml_error err = PML_ERROR_INIT;
     pml_table *table = NULL;
     const char *path = test_path(t, "raced");
-    must_ok(pml_table_create(&table, t->env, path, schema, sizeof schema - 1, 0, &err), &err);
+    must_ok(pml_table_create(&table, t->env, path, schema, strlen(schema), 0, &err), &err);
 
     for (int w = 0; w < workers; w++)
         pids[w] = worker_start(path, w, each);
@@ -253,13 +255,20 @@ static void race(int workers)
 static void commits_of_two_processes_are_all_there(void **state)
 {
     (void)state;
-    race(2);
+    race(2, false);
 }
 
 static void commits_of_four_processes_are_all_there(void **state)
 {
     (void)state;
-    race(4);
+    race(4, false);
+}
+
+/* All in one bucket: files of level 0 over the same keys, which a reader merges. */
+static void commits_of_three_processes_with_a_primary_key_are_all_there(void **state)
+{
+    (void)state;
+    race(3, true);
 }
 
 int main(int argc, char **argv)
@@ -269,6 +278,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(commits_of_two_processes_are_all_there),
         cmocka_unit_test(commits_of_four_processes_are_all_there),
+        cmocka_unit_test(commits_of_three_processes_with_a_primary_key_are_all_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
