@@ -88,6 +88,9 @@ __attribute__((always_inline)) static inline int advance(pml_merge *m, pml_curso
     pml_key_prefix key = PML_PREFIX_END;
     if (++c->row < c->end) {
         key = pml_cursor__key(c);
+        /* Ten runs are more streams than the processor follows by itself. */
+        __builtin_prefetch(c->sequences + ((size_t)c->row + 8) * 8);
+        __builtin_prefetch(c->keys + (c->row - c->begin) + 4);
     } else {
         bool ended;
         PML_RETURN_IF(pml_cursor__refill(c, &m->rules, &ended, err));

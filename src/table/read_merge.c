@@ -9,7 +9,7 @@
  * leave parts of a file out (format-data.md 10.3).
  *
  * Where one key is asked for, the runs of a section may be asked one after the other, the newest first (newest_first.h). Each is a section
- * of its own then; of other keys that come along an old row may come out, which the exact condition leaves out.
+ * of its own then, of which only that key is seen: of others an old row might come out.
  */
 #include "table/read_merge.h"
 
