@@ -130,30 +130,35 @@ static int dump(struct app *app, pml_scan *scan, int64_t threads, bool sorted)
     return rc == PML_OK ? dump_rows(app, &stream, sorted) : app_fail(rc, &err);
 }
 
-static int dump_system(struct app *app, const args *a)
+static int dump_system(struct app *app, const args *a, scan_request *request)
 {
     pml_system_options options = PML_SYSTEM_OPTIONS_INIT;
     pml_error err = PML_ERROR_INIT;
     struct ArrowArrayStream stream = {0};
-    const char *columns = args_value(a, "columns");
+    const char *columns = args_value(a, "columns"), *system = args_value(a, "system");
     pml_table *table = NULL;
+    pml_predicate *predicate = NULL;
     char **names = NULL;
     size_t n = 0;
-    if (args_has(a, "filter") || args_has(a, "snapshot") || args_has(a, "tag") || args_has(a, "timestamp") || args_has(a, "watermark"))
-        return args_wrong(a->command, "--system goes with --columns, --branch and --option (such as scan.snapshot-id=3) only");
+    if (args_has(a, "snapshot") || args_has(a, "tag") || args_has(a, "timestamp") || args_has(a, "watermark"))
+        return args_wrong(a->command, "--system goes with --columns, --filter, --branch and --option (such as scan.snapshot-id=3) only");
     int code = app_table_open(&table, app, a, a->operand[0]);
-    if (code != EXIT_OK)
-        return code;
+    if (code == EXIT_OK && request->where != NULL)
+        code = scan_where(&predicate, table, system, request);
     if (columns != NULL) {
         n = app_split_list(&names, columns);
         options.columns = (const char *const *)names;
         options.n_columns = n;
     }
-    int rc = pml_system_table_open(&stream, table, args_value(a, "system"), &options, &err);
-    code = rc == PML_OK ? dump_rows(app, &stream, !args_has(a, "unsorted")) : app_fail(rc, &err);
+    options.predicate = predicate;
+    int rc = code == EXIT_OK ? pml_system_table_open(&stream, table, system, &options, &err) : PML_OK;
+    if (code == EXIT_OK)
+        code = rc == PML_OK ? dump_rows(app, &stream, !args_has(a, "unsorted")) : app_fail(rc, &err);
+    pml_predicate_free(predicate);
     if (names != NULL)
         app_list_free(names, n);
-    pml_table_release(table);
+    if (table != NULL)
+        pml_table_release(table);
     return code;
 }
 
@@ -164,15 +169,21 @@ static int run_dump(struct app *app, const args *a)
     pml_scan *scan = NULL;
     int64_t threads = 1;
     int code = args_int64(&threads, a, "threads", 1, PML_READ_THREADS_MAX);
-    if (code == EXIT_OK && args_has(a, "system"))
-        return dump_system(app, a);
-    if (code == EXIT_OK)
-        code = moment_get(&request.moment, a);
     if (code != EXIT_OK)
         return code;
-    request.columns = args_value(a, "columns");
     if (args_value(a, "filter") != NULL && (request.where = filter_parse(args_value(a, "filter"))) == NULL)
         return EXIT_USAGE;
+    if (args_has(a, "system")) {
+        code = dump_system(app, a, &request);
+        where_free(request.where);
+        return code;
+    }
+    code = moment_get(&request.moment, a);
+    if (code != EXIT_OK) {
+        where_free(request.where);
+        return code;
+    }
+    request.columns = args_value(a, "columns");
     code = app_table_open(&table, app, a, a->operand[0]);
     if (code == EXIT_OK)
         code = scan_new(&scan, table, &request);

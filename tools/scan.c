@@ -13,17 +13,12 @@
 
 /* ---- shared with dump ---- */
 
-/* Returns an exit code; has said what is wrong. */
-static int set_where(pml_scan *scan, const pml_table *table, const scan_request *request)
+int scan_where(pml_predicate **out, pml_table *table, const char *system, const scan_request *request)
 {
     const char *option = request->where_text != NULL ? "--where" : "--filter";
     pml_error err = PML_ERROR_INIT;
     where_error e;
-    pml_predicate *predicate = NULL;
-    int rc = where_predicate(&predicate, table, request->where, &e, &err);
-    if (rc == PML_OK)
-        rc = pml_scan_set_predicate(scan, predicate, &err);
-    pml_predicate_free(predicate);
+    int rc = where_predicate(out, table, system, request->where, &e, &err);
     if (rc == PML_OK)
         return EXIT_OK;
     if (e.message[0] == '\0')
@@ -32,6 +27,22 @@ static int set_where(pml_scan *scan, const pml_table *table, const scan_request 
         return app_say(EXIT_USAGE, "%s: %s", option, e.message);
     where_report(request->where_text, &e);
     return EXIT_USAGE;
+}
+
+static int set_where(pml_scan *scan, const scan_request *request)
+{
+    pml_error err = PML_ERROR_INIT;
+    pml_predicate *predicate = NULL;
+    pml_table *table; /* names and types are those of the snapshot that is read, as in Java */
+    int rc = pml_scan_table(&table, scan, &err);
+    if (rc != PML_OK)
+        return app_fail(rc, &err);
+    int code = scan_where(&predicate, table, NULL, request);
+    if (code == EXIT_OK)
+        rc = pml_scan_set_predicate(scan, predicate, &err);
+    pml_predicate_free(predicate);
+    pml_table_release(table);
+    return rc == PML_OK ? code : app_fail(rc, &err);
 }
 
 int scan_new(pml_scan **out, pml_table *table, const scan_request *request)
@@ -54,7 +65,7 @@ int scan_new(pml_scan **out, pml_table *table, const scan_request *request)
         app_list_free(names, n);
     }
     if (rc == PML_OK && code == EXIT_OK && request->where != NULL)
-        code = set_where(*out, table, request);
+        code = set_where(*out, request);
     if (rc == PML_OK && request->limit >= 0)
         rc = pml_scan_set_limit(*out, request->limit, &err);
     if (rc != PML_OK)

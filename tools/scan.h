@@ -17,6 +17,8 @@ typedef struct scan_request {
     int64_t limit; /* -1: all */
 } scan_request;
 
+/* The predicate of request->where on the table, or on its system table (NULL: none). Returns owned; EXIT_OK, or an exit code, said. */
+int scan_where(pml_predicate **out, pml_table *table, const char *system, const scan_request *request);
 /* A scan of the table with all of it set. EXIT_OK, or an exit code, said already. */
 int scan_new(pml_scan **out, pml_table *table, const scan_request *request);
 

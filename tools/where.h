@@ -40,10 +40,9 @@ typedef struct where_error {
 /* NULL and *e filled on a mistake. Free with where_free. */
 where_node *where_parse(const char *text, where_error *e);
 void where_free(where_node *node);
-/* The predicate of the table. Literals are brought to the canonical form of their column first ('2024-01-02 03:04:05' for a
+/* The predicate of the table, or of its system table of that name (NULL: none). Literals are brought to the canonical form of their column first ('2024-01-02 03:04:05' for a
    timestamp). e is filled, too, when a literal is wrong; else its message is empty. Returns owned. */
-int where_predicate(pml_predicate **out, const pml_table *table, const where_node *node, where_error *e,
-                    pml_error *err);
+int where_predicate(pml_predicate **out, pml_table *table, const char *system, const where_node *node, where_error *e, pml_error *err);
 /* Text of a literal in the canonical form of a column type ("TIMESTAMP(6) NOT NULL"); malloc'ed. */
 char *where_canonical(const char *type, const char *text, size_t len);
 /* Prints the mistake with the text and a caret below the place. */

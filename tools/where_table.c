@@ -163,6 +163,20 @@ typedef struct leaf_literals {
     const char *type; /* of the column, "" when there is none */
 } leaf_literals;
 
+/* The columns of a table, or of one of its system tables. */
+typedef struct where_columns {
+    pml_table *table;
+    const char *system; /* NULL: the table itself */
+    struct ArrowSchema schema;
+} where_columns;
+
+static int leaf_new(pml_predicate **out, const where_columns *c, const char *column, pml_predicate_op op, const pml_literal *v, size_t n,
+                    pml_error *err)
+{
+    return c->system == NULL ? pml_predicate_leaf(out, c->table, column, op, v, n, err)
+                             : pml_system_predicate_leaf(out, c->table, c->system, column, op, v, n, err);
+}
+
 static leaf_literals literals_new(const struct ArrowSchema *schema, const where_node *node)
 {
     leaf_literals l = {app_alloc(node->n_literals * sizeof *l.texts), app_alloc(node->n_literals * sizeof *l.v), ""};
@@ -190,14 +204,14 @@ static void literals_free(leaf_literals *l, size_t n)
 }
 
 /* Says which literal of the leaf is wrong, and why. */
-static void literal_wrong(where_error *e, const pml_table *table, const where_node *node, const leaf_literals *l,
+static void literal_wrong(where_error *e, const where_columns *c, const where_node *node, const leaf_literals *l,
                           const pml_error *err)
 {
     const char *range, *type = integer_name(l->type, &range);
     size_t i = 0;
     pml_predicate *one = NULL;
     while (i + 1 < node->n_literals &&
-           pml_predicate_leaf(&one, table, node->column, PML_OP_EQ, &l->v[i], 1, NULL) == PML_OK) {
+           leaf_new(&one, c, node->column, PML_OP_EQ, &l->v[i], 1, NULL) == PML_OK) {
         pml_predicate_free(one);
         i++;
     }
@@ -213,34 +227,32 @@ static void literal_wrong(where_error *e, const pml_table *table, const where_no
                        node->column);
 }
 
-static int predicate_leaf(pml_predicate **out, const pml_table *table, const struct ArrowSchema *schema,
-                          const where_node *node, where_error *e, pml_error *err)
+static int predicate_leaf(pml_predicate **out, const where_columns *c, const where_node *node, where_error *e, pml_error *err)
 {
-    leaf_literals l = literals_new(schema, node);
-    int rc = pml_predicate_leaf(out, table, node->column, node->op, l.v, node->n_literals, err);
+    leaf_literals l = literals_new(&c->schema, node);
+    int rc = leaf_new(out, c, node->column, node->op, l.v, node->n_literals, err);
     if (rc == PML_E_INVAL)
-        literal_wrong(e, table, node, &l, err);
+        literal_wrong(e, c, node, &l, err);
     literals_free(&l, node->n_literals);
     return rc;
 }
 
-static int predicate_tree(pml_predicate **out, const pml_table *table, const struct ArrowSchema *schema,
-                          const where_node *node, where_error *e, pml_error *err)
+static int predicate_tree(pml_predicate **out, const where_columns *c, const where_node *node, where_error *e, pml_error *err)
 {
     int rc = PML_OK;
     size_t n = 0;
     *out = NULL;
     if (node->kind == WHERE_LEAF)
-        return predicate_leaf(out, table, schema, node, e, err);
+        return predicate_leaf(out, c, node, e, err);
     pml_predicate **children = app_alloc(node->n_children * sizeof *children);
     while (rc == PML_OK && n < node->n_children) {
-        rc = predicate_tree(&children[n], table, schema, node->children[n], e, err);
+        rc = predicate_tree(&children[n], c, node->children[n], e, err);
         n += rc == PML_OK;
     }
     if (rc == PML_OK && node->kind == WHERE_AND)
-        rc = pml_predicate_and(out, pml_table_env(table), children, n, err);
+        rc = pml_predicate_and(out, pml_table_env(c->table), children, n, err);
     else if (rc == PML_OK)
-        rc = pml_predicate_or(out, pml_table_env(table), children, n, err);
+        rc = pml_predicate_or(out, pml_table_env(c->table), children, n, err);
     else
         while (n > 0)
             pml_predicate_free(children[--n]);
@@ -248,16 +260,16 @@ static int predicate_tree(pml_predicate **out, const pml_table *table, const str
     return rc;
 }
 
-int where_predicate(pml_predicate **out, const pml_table *table, const where_node *node, where_error *e, pml_error *err)
+int where_predicate(pml_predicate **out, pml_table *table, const char *system, const where_node *node, where_error *e, pml_error *err)
 {
-    struct ArrowSchema schema;
+    where_columns c = {.table = table, .system = system};
     *out = NULL;
     e->message[0] = '\0';
-    int rc = pml_table_arrow_schema(&schema, table, err);
+    int rc = system == NULL ? pml_table_arrow_schema(&c.schema, table, err) : pml_system_table_schema(&c.schema, table, system, err);
     if (rc != PML_OK)
         return rc;
-    rc = predicate_tree(out, table, &schema, node, e, err);
-    schema.release(&schema);
+    rc = predicate_tree(out, &c, node, e, err);
+    c.schema.release(&c.schema);
     return rc;
 }
 

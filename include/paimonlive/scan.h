@@ -54,7 +54,8 @@ typedef struct pml_literal {
 } pml_literal;
 
 /* column OP literal(s). A comparison with null is false for every row. Errors: PML_E_NOT_FOUND (no such column), PML_E_INVAL
-   (text is no value of the type, number of literals, nested column with a comparison). Returns owned. */
+   (text is no value of the type, number of literals, nested column with a comparison). Returns owned. The column stays the same one
+   whatever it was called at the snapshot that is read; for the names and types of then take `table` from pml_scan_table. */
 PML_API int pml_predicate_leaf(pml_predicate **out, const pml_table *table, const char *column, pml_predicate_op op,
                                const pml_literal *literals, size_t n, pml_error *err);
 /* The children are moved in, also on failure. n = 0: true for AND, false for OR. */
@@ -65,6 +66,10 @@ PML_API void pml_predicate_free(pml_predicate *predicate);
 /* ---- scan ---- */
 PML_API int pml_scan_new(pml_scan **out, pml_table *table, pml_error *err);
 PML_API void pml_scan_free(pml_scan *scan);
+/* The table with the columns that the scan sees now: those of the chosen snapshot's schema in a time travel, which is looked for here, else
+   the scan's own table. For predicates and names of columns: the scan itself stays what it is. PML_E_NOT_FOUND as when planning. Returns
+   owned; free with pml_table_release. */
+PML_API int pml_scan_table(pml_table **out, const pml_scan *scan, pml_error *err);
 /* Columns in the wanted order; each at most once; n = 0: no columns, only row counts. Default: all. */
 PML_API int pml_scan_set_columns(pml_scan *scan, const char *const *names, size_t n, pml_error *err);
 /* Rows for which the predicate is not true are left out, exactly. Copied. NULL: none. */
@@ -143,16 +148,20 @@ enum { PML_READ_ROW_KIND = 1 };
      BASIC: what keeps memory safe, and the file's identity (its length and number of rows are those of the manifest; the footer
             agrees with itself; every array has the lengths and offsets that its type needs).
      FULL:  also the values: page checksums where the file has them, text is UTF-8, a DECIMAL has no more digits than its type, a TIME
-            is inside a day, no null in a NOT NULL column.
+            is inside a day, a VARIANT is well-formed, no null in a NOT NULL column.
    What a check finds is PML_E_CORRUPT with the file and the column. Under BASIC such values come out as they are. */
 enum { PML_VALIDATE_DEFAULT = 0, PML_VALIDATE_BASIC = 1, PML_VALIDATE_FULL = 2 };
 #define PML_READ_OPTIONS_INIT {sizeof(pml_read_options), 0, -1, 0, 0, 0, 0}
 
 /* With threads > 1 the stream has as many threads of its own until it is released, which stops and joins them; it still belongs to
    one thread at a time, and gives the same rows in the same order, batches cut elsewhere. Files are read ahead, large ones in parts
-   that begin where their pages do: per thread at most two parts, each up to 16 MiB of batches (one batch, if that is larger). With an
-   allocator, file system or store of your own, expect calls from these threads. Not to be used in a child process made by fork. */
-/* Batches of the plan as struct arrays in the plan's columns. Returns owned (release the stream). A read error comes out of
+   that begin where their pages do: per thread at most two parts, each up to 16 MiB of batches (one batch, if that is larger);
+   and of runs that are merged 32 MiB for all threads. With an allocator, file system or store of your own, expect calls from these threads.
+   Not to be used in a child process made by fork. */
+/* Batches of the plan as struct arrays in the plan's columns; the Arrow formats of types whose form is not their own name: CHAR, VARCHAR
+   u; BINARY, VARBINARY, BLOB z; TIME ttm; TIMESTAMP(p) tsm: to 3, tsu: to 6, tsn: beyond, with LOCAL TIME ZONE tsm:UTC and so on; ARRAY
+   +l; MAP +m; MULTISET +m to int32; VECTOR<T, n> +w:n; VARIANT +s of "value" z and "metadata" z, the Variant encoding of Parquet (what is
+   shredded in files comes whole). Each field says its type in the metadata "paimon.type". Returns owned (release the stream). A read error comes out of
    get_next as an errno value with get_last_error text; pml_stream_error gives the full error. A stream that failed stays failed. */
 PML_API int pml_read_open(struct ArrowArrayStream *out, pml_plan *plan, const pml_read_options *options, pml_error *err);
 /* Copies the error of the last failed call on one of our streams into err and returns its code; PML_E_INVAL for a stream that is
@@ -217,19 +226,25 @@ typedef struct pml_system_options {
     size_t struct_size;
     const char *const *columns; /* in the wanted order, each at most once; NULL: all */
     size_t n_columns;
-    const pml_predicate *predicate; /* ro, audit_log: rows for which it is true; PML_E_UNSUPPORTED for the others. NULL: none */
+    const pml_predicate *predicate; /* rows for which it is true; of pml_system_predicate_leaf. NULL: none */
 } pml_system_options;
 #define PML_SYSTEM_OPTIONS_INIT {sizeof(pml_system_options), NULL, 0, NULL}
 
 /* What Java's TABLE$name shows (docs/system-tables.md has the columns): snapshots, schemas, options, tags, branches, consumers,
    statistics, aggregation_fields; of one snapshot files, file_key_ranges, manifests, partitions, buckets, table_indexes; and the table's
-   own rows: ro (of a table with a primary key only the files of the highest level, unmerged with newer ones) and audit_log ("rowkind"
-   STRING +I -U +U -D, then the table's columns; keys whose last row is a delete are there, too). The snapshot is that of the table's
-   scan.* options, else the latest; rows in memory are never shown. Times are the wall clock of the process. options NULL: all columns.
+   own rows: row_tracking (its columns, _ROW_ID and _SEQUENCE_NUMBER), ro (of a table with a primary key only the files of the highest
+   level, unmerged with newer ones), audit_log ("rowkind" STRING +I -U +U -D, then the table's columns; keys whose last row is a delete
+   are there, too) and binlog (the same, each column an array of one value). The snapshot is that of the table's scan.* options, else the
+   latest; rows in memory are never shown. Times are the wall clock of the process. options NULL: all columns.
    Returns owned (release the stream). Errors: PML_E_NOT_FOUND (no such system table or column; the message has the known names),
-   PML_E_UNSUPPORTED ("needs system-table:<name>": Java has it, this version does not), and those of planning and reading. */
+   PML_E_UNSUPPORTED ("needs system-table:<name>"), and those of planning and reading. */
 PML_API int pml_system_table_open(struct ArrowArrayStream *out, pml_table *table, const char *name, const pml_system_options *options,
                                   pml_error *err);
+/* The columns of a system table, in the form of pml_table_arrow_schema. Returns owned (release it). Errors as above. */
+PML_API int pml_system_table_schema(struct ArrowSchema *out, pml_table *table, const char *name, pml_error *err);
+/* As pml_predicate_leaf, on a column of the system table `name`, for a read of just that one. Returns owned. */
+PML_API int pml_system_predicate_leaf(pml_predicate **out, pml_table *table, const char *name, const char *column, pml_predicate_op op,
+                                      const pml_literal *literals, size_t n, pml_error *err);
 
 #ifdef __cplusplus
 }

@@ -164,3 +164,28 @@ uint64_t pml_batch__bytes(const struct ArrowArray *batch, const pml_field *field
     const pml_type row = pml_layout__row(fields, n);
     return array_bytes(batch, &row, 0, batch->length);
 }
+
+int pml_batch__filter(struct ArrowArray *batch, pml_env *env, const pml_pred *predicate, const pml_field *fields, size_t n_fields,
+                      pml_error *err)
+{
+    struct ArrowArray cut = {0};
+    int64_t n = 0, length = batch->length;
+    int64_t *rows = pml_env__calloc(env, (size_t)length + 1, sizeof *rows);
+    uint8_t *keep = pml_env__calloc(env, (size_t)length + 1, 1);
+    int rc = rows == NULL || keep == NULL ? pml_error__no_memory(err) : PML_OK;
+    if (rc == PML_OK)
+        rc = pml_pred__eval(keep, predicate, env, batch, fields, n_fields, err);
+    for (int64_t i = 0; rc == PML_OK && i < length; i++) {
+        rows[n] = i;
+        n += keep[i] != 0;
+    }
+    if (rc == PML_OK && n < length)
+        rc = pml_batch__gather_rows(&cut, env, fields, n_fields, batch, rows, n, err);
+    if (rc == PML_OK && n < length) {
+        batch->release(batch);
+        *batch = cut;
+    }
+    pml_env__free(env, keep);
+    pml_env__free(env, rows);
+    return rc;
+}

@@ -42,6 +42,10 @@ int pml_batch__gather(struct ArrowArray *out, pml_env *env, const pml_type *type
 int pml_batch__gather_rows(struct ArrowArray *out, pml_env *env, const pml_field *fields, size_t n_fields,
                            const struct ArrowArray *batch, const int64_t *rows, int64_t n, pml_error *err);
 
+/* Cuts a struct array of fields to the rows for which the predicate is true; it stays as it is on failure. */
+int pml_batch__filter(struct ArrowArray *batch, pml_env *env, const pml_pred *predicate, const pml_field *fields, size_t n_fields,
+                      pml_error *err);
+
 typedef struct pml_row_list {
     const int64_t *rows;
     int64_t n;

@@ -91,7 +91,7 @@ static int open_file(data_reader *r, const pml_format_read *q, pml_error *err)
 {
     pml_bytes schema;
     int64_t total;
-    PML_RETURN_IF(pml_input__open(&r->in, r->env, r->path, err));
+    PML_RETURN_IF(pml_format__open_input(&r->in, r->env, r->path, q, err));
     PML_RETURN_IF(pml_format__check_identity(r->path, q, pml_input__size(r->in), -1, err));
     PML_RETURN_IF(pml_avro_container__open(&r->file, r->env, (pml_bytes){0}, r->in, r->path, PML_AVRO_DATA_HEADER_MAX, &schema, err));
     PML_RETURN_IF(pml_avro_program__compile_columns(&r->program, &r->arena, schema, r->path, r->columns.fields, r->n_fields,
@@ -103,7 +103,7 @@ static int open_file(data_reader *r, const pml_format_read *q, pml_error *err)
                                              err));
     PML_RETURN_IF(pml_selection__check(q->rows, total, r->path, err));
     r->range.end = r->range.first + r->rows_left;
-    r->selection = (pml_selection){.env = r->env, .rows = q->rows, .ranges = &r->range, .n_ranges = 1};
+    r->selection = (pml_selection){.env = r->env, .rows = q->rows, .ranges = &r->range, .n_ranges = 1, .positions = q->positions};
     return pml_format__check_identity(r->path, q, pml_input__size(r->in), total, err);
 }
 
@@ -127,9 +127,11 @@ int pml_avro_data__open(struct ArrowArrayStream *out, pml_env *env, const char *
         goto out;
     }
     PML_TRY(pml_avro_columns__init(&r->columns, &r->arena, r->fields, r->n_fields, r->batch_rows, err));
+    for (size_t i = r->n_fields - q->n_optional; i < r->n_fields; i++)
+        r->columns.fields[i].optional = true;
     if (!pml_avro_container__part_is_empty(q->part, q->parts))
         PML_TRY(is_data_file(open_file(r, q, err), err));
-    PML_TRY(pml_type__export(&schema, env, r->fields, r->n_fields, err));
+    PML_TRY(pml_format__export(&schema, env, q, err));
     PML_TRY(pml_stream__new(out, env, &schema, reader_next, reader_drop, r, err));
     r = NULL;
 out:

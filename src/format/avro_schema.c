@@ -155,7 +155,7 @@ static int compile_fields(avro_compiler *c, const json_t *record, avro_place at,
         *size_min += size; /* as many fixed types of PML_AVRO_FIXED_MAX bytes as the limit has ops: far below SIZE_MAX */
     }
     for (size_t i = 0; i < n_want; i++)
-        if (!*pml_avro_wanted__seen(c, &w, &want[i]) && (!want[i].nullable || c->own))
+        if (!*pml_avro_wanted__seen(c, &w, &want[i]) && (!want[i].nullable || (c->own && !want[i].optional)))
             PML_TRY(pml_avro_compiler__corrupt(c, "it lacks the field", want[i].name));
 out:
     pml_avro_wanted__clear(&w);

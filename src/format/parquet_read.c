@@ -7,6 +7,7 @@
 #include "format/bridge_load.h"
 #include "format/parquet_match.h"
 #include "format/read_common.h"
+#include "format/variant_shred.h"
 #include "storage/stream.h"
 
 typedef struct parquet_reader {
@@ -16,7 +17,8 @@ typedef struct parquet_reader {
     struct ArrowArrayStream stream; /* release NULL: no stored column is wanted */
     struct ArrowSchema file_schema; /* what the stream gives, in wanted order */
     struct ArrowSchema out_schema;  /* the canonical form of the wanted fields */
-    bool as_is;                     /* the two agree */
+    pml_variant_shred *shred;       /* of variants in several columns; file_schema is what it makes of them */
+    bool as_is;                     /* the two schemas agree */
     bool check_values;
     pml_selection selection;
     int64_t rows_left, batch_rows;  /* without a stream: rows to make up */
@@ -36,6 +38,7 @@ static void reader_drop(void *owner)
         r->bridge->parquet_close(r->file);
     pml_schema__release(&r->file_schema);
     pml_schema__release(&r->out_schema);
+    pml_variant_shred__free(r->shred);
     pml_arena__clear(&r->arena);
     pml_env__free(env, r);
     pml_env_release(env);
@@ -51,14 +54,17 @@ static int make_up(parquet_reader *r, struct ArrowArray *out, pml_error *err)
     int rc = PML_OK;
     if (n == 0)
         return PML_OK;
-    struct ArrowArray *columns = pml_env__calloc(r->env, r->n_fields, sizeof *columns);
+    size_t n_columns = r->n_fields + r->selection.positions;
+    struct ArrowArray *columns = pml_env__calloc(r->env, n_columns, sizeof *columns);
     if (columns == NULL)
         return pml_error__no_memory(err);
     for (size_t i = 0; rc == PML_OK && i < r->n_fields; i++)
         rc = pml_batch__constant(&columns[i], r->env, &r->fields[i].type, &null, n, err);
+    if (rc == PML_OK && r->selection.positions)
+        rc = pml_selection__positions(&columns[r->n_fields], &r->selection, n, err);
     if (rc == PML_OK)
-        rc = pml_batch__from_columns(out, r->env, columns, r->n_fields, n, err);
-    for (size_t i = 0; rc != PML_OK && i < r->n_fields; i++)
+        rc = pml_batch__from_columns(out, r->env, columns, n_columns, n, err);
+    for (size_t i = 0; rc != PML_OK && i < n_columns; i++)
         pml_array__release(&columns[i]);
     pml_env__free(r->env, columns);
     if (rc == PML_OK)
@@ -80,6 +86,17 @@ static int cast_batch(parquet_reader *r, struct ArrowArray *out, struct ArrowArr
     return rc;
 }
 
+/* Variants in several columns become whole. */
+static int assemble_variants(parquet_reader *r, struct ArrowArray *batch, pml_error *err)
+{
+    pml_error why = PML_ERROR_INIT;
+    int rc = r->shred == NULL ? PML_OK : pml_variant_shred__batch(r->shred, batch, &why);
+    if (rc == PML_OK)
+        return PML_OK;
+    pml_array__release(batch);
+    return pml_error__at(err, rc, PML_PLACE_DATA_FILE, r->path, "%.400s (%s)", why.message, r->path);
+}
+
 /* The wanted rows of the next batch of the file, which may be none (release NULL). */
 static int next_of_file(bool *more, parquet_reader *r, struct ArrowArray *out, pml_error *err)
 {
@@ -89,6 +106,7 @@ static int next_of_file(bool *more, parquet_reader *r, struct ArrowArray *out, p
     *more = batch.release != NULL;
     if (!*more)
         return PML_OK;
+    PML_RETURN_IF(assemble_variants(r, &batch, err));
     if (r->as_is) {
         *out = batch;
     } else {
@@ -137,15 +155,18 @@ static int schema_damaged(const parquet_reader *r, const char *why, const char *
 }
 
 /* A damaged footer that still parses would give nulls for a column of another name, and other values for one of another type. */
-static int check_own_schema(const parquet_reader *r, const struct ArrowSchema *schema, const int32_t *columns, pml_error *err)
+static int check_own_schema(const parquet_reader *r, const struct ArrowSchema *schema, const int32_t *columns, size_t n_needed,
+                            pml_error *err)
 {
     if (!has_field_ids(schema))
         return PML_OK;
     for (size_t i = 0; i < r->n_fields; i++) {
         const char *name = r->fields[i].name;
         pml_error why = PML_ERROR_INIT;
-        if (columns[i] < 0)
+        if (columns[i] < 0 && i < n_needed)
             return schema_damaged(r, "it has no column '", name, err);
+        if (columns[i] < 0)
+            continue;
         for (int64_t j = columns[i] + 1; j < schema->n_children; j++)
             if (strcmp(schema->children[j]->name, name) == 0)
                 return schema_damaged(r, "it has two columns '", name, err);
@@ -155,13 +176,21 @@ static int check_own_schema(const parquet_reader *r, const struct ArrowSchema *s
     return PML_OK;
 }
 
-static int select_rows(parquet_reader *r, const pml_parquet_rows *rows, const pml_parquet_file *f, const pml_row_set *wanted, pml_error *err)
+static int select_rows(parquet_reader *r, const pml_parquet_rows *rows, const pml_parquet_file *f, const pml_format_read *q, pml_error *err)
 {
     pml_row_range *ranges;
     PML_RETURN_IF(pml_parquet__row_ranges(&ranges, rows, f, err));
-    r->selection = (pml_selection){.env = r->env, .rows = wanted, .ranges = ranges, .n_ranges = rows->n};
+    r->selection =
+        (pml_selection){.env = r->env, .rows = q->rows, .ranges = ranges, .n_ranges = rows->n, .positions = q->positions};
     r->rows_left = pml_selection__count(&r->selection);
     return PML_OK;
+}
+
+static int open_variants(parquet_reader *r, const pml_format_read *q, pml_error *err)
+{
+    pml_error why = PML_ERROR_INIT;
+    int rc = pml_variant_shred__new(&r->shred, r->env, &r->file_schema, q->fields, q->n_fields, &why);
+    return rc == PML_OK ? PML_OK : pml_error__at(err, rc, PML_PLACE_DATA_FILE, r->path, "%.400s (%s)", why.message, r->path);
 }
 
 static int open_stream(parquet_reader *r, const pml_format_read *q, pml_error *err)
@@ -181,15 +210,15 @@ static int open_stream(parquet_reader *r, const pml_format_read *q, pml_error *e
             present[n_present++] = columns[i];
     }
     if (q->own_schema)
-        PML_TRY(check_own_schema(r, &file_schema, columns, err));
+        PML_TRY(check_own_schema(r, &file_schema, columns, q->n_fields - q->n_optional, err));
     const pml_parquet_file file = {&r->arena, r->bridge, r->file, r->path, &file_schema, columns};
     PML_TRY(pml_selection__check(q->rows, r->bridge->parquet_rows(r->file), r->path, err));
     PML_TRY(pml_parquet__choose_rows(&rows, &file, q, err));
     if (q->match_rows)
         PML_TRY(pml_parquet__match_rows(&rows, &file, q, err));
     r->rows_left = rows.total;
-    if (q->rows != NULL)
-        PML_TRY(select_rows(r, &rows, &file, q->rows, err));
+    if (q->rows != NULL || q->positions)
+        PML_TRY(select_rows(r, &rows, &file, q, err));
     if (n_present == 0)
         goto out;
     if (rows.groups != NULL)
@@ -200,6 +229,7 @@ static int open_stream(parquet_reader *r, const pml_format_read *q, pml_error *e
         rc = r->bridge->stream_error(&r->stream, err);
         goto out;
     }
+    PML_TRY(open_variants(r, q, err));
     r->as_is =
         n_present == q->n_fields && pml_type__check_arrow(&r->file_schema, q->fields, q->n_fields, NULL) == PML_OK;
 out:
@@ -228,7 +258,7 @@ int pml_parquet__open(struct ArrowArrayStream *out, pml_env *env, const char *pa
         goto out;
     }
     PML_TRY(pml_bridge__get(&r->bridge, env, err));
-    PML_TRY(pml_input__open(&in, env, path, err));
+    PML_TRY(pml_format__open_input(&in, env, path, q, err));
     rc = pml_format__check_identity(path, q, pml_input__size(in), -1, err);
     if (rc != PML_OK) {
         pml_input__close(in);
@@ -242,7 +272,7 @@ int pml_parquet__open(struct ArrowArrayStream *out, pml_env *env, const char *pa
     PML_TRY(r->bridge->parquet_open(&r->file, &input, &memory, &options, err)); /* owns the input on any return */
     PML_TRY(pml_format__check_identity(path, q, input.size_bytes, r->bridge->parquet_rows(r->file), err));
     PML_TRY(open_stream(r, q, err));
-    PML_TRY(pml_type__export(&schema, env, q->fields, q->n_fields, err));
+    PML_TRY(pml_format__export(&schema, env, q, err));
     PML_TRY(pml_type__export(&r->out_schema, env, q->fields, q->n_fields, err));
     PML_TRY(pml_stream__new(out, env, &schema, reader_next, reader_drop, r, err));
     r = NULL;

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "format/read_common.h"
 
+int pml_format__open_input(pml_input **out, pml_env *env, const char *path, const pml_format_read *request, pml_error *err)
+{
+    return request->content.ptr == NULL ? pml_input__open(out, env, path, err)
+                                        : pml_input__of_bytes(out, env, path, request->content, err);
+}
+
 int pml_format__copy_fields(const pml_field **out, pml_arena *arena, const pml_format_read *request)
 {
     pml_field *fields = pml_arena__array(arena, request->n_fields, sizeof *fields);
@@ -12,6 +18,23 @@ int pml_format__copy_fields(const pml_field **out, pml_arena *arena, const pml_f
             return PML_E_NOMEM;
     }
     return fields == NULL ? PML_E_NOMEM : PML_OK;
+}
+
+const pml_field pml_format_position = {.id = -1, .name = "_POSITION", .type = {.kind = PML_TYPE_BIGINT}};
+
+int pml_format__export(struct ArrowSchema *out, pml_env *env, const pml_format_read *q, pml_error *err)
+{
+    if (!q->positions)
+        return pml_type__export(out, env, q->fields, q->n_fields, err);
+    pml_field *fields = pml_env__calloc(env, q->n_fields + 1, sizeof *fields);
+    if (fields == NULL)
+        return pml_error__no_memory(err);
+    for (size_t i = 0; i < q->n_fields; i++)
+        fields[i] = q->fields[i];
+    fields[q->n_fields] = pml_format_position;
+    int rc = pml_type__export(out, env, fields, q->n_fields + 1, err);
+    pml_env__free(env, fields);
+    return rc;
 }
 
 int pml_format__check_identity(const char *path, const pml_format_read *request, int64_t bytes, int64_t rows, pml_error *err)

@@ -4,9 +4,15 @@
 #define PML_FORMAT_READ_COMMON_H
 
 #include "format/file_format.h"
+#include "storage/stream.h"
+
+/* The file of a request. */
+int pml_format__open_input(pml_input **out, pml_env *env, const char *path, const pml_format_read *request, pml_error *err);
 
 /* The wanted fields, copied into an arena with names and types. */
 int pml_format__copy_fields(const pml_field **out, pml_arena *arena, const pml_format_read *request);
+/* What a stream gives: the wanted fields, and the position of a row if it is wanted. */
+int pml_format__export(struct ArrowSchema *out, pml_env *env, const pml_format_read *request, pml_error *err);
 /* Another file under this name, or a shortened one: its rows would be somebody else's. rows < 0: not known yet. */
 int pml_format__check_identity(const char *path, const pml_format_read *request, int64_t bytes, int64_t rows, pml_error *err);
 /* Values that their columns cannot have: PML_E_CORRUPT naming the file. */

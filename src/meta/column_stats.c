@@ -4,7 +4,7 @@
 #include <assert.h>
 
 /* Stored columns that are not in the schema are system columns such as _ROW_ID, of which there are a handful. */
-enum { FOREIGN_COLUMNS_MAX = 16 };
+enum { FOREIGN_COLUMNS_MAX = 16, TRACKING_COLUMNS = 2 };
 
 enum { CODE_POINT_LAST = 0x10FFFF, SURROGATE_FIRST = 0xD800, SURROGATE_END = 0xE000, PRECISION_MICROS = 6 };
 
@@ -63,7 +63,7 @@ static int stats_reader_init(stats_reader *r, pml_env *env, size_t n, const pml_
         match_columns(r->field_of, cols, fields, n_fields);
     for (size_t i = 0; i < n; i++) {
         if (!cols->present)
-            r->field_of[i] = (int32_t)i;
+            r->field_of[i] = i < n_fields ? (int32_t)i : -1;
         int32_t f = r->field_of[i];
         r->types[i] = f < 0 || pml_type__is_nested(&fields[f].type) ? &unknown : &fields[f].type;
     }
@@ -84,6 +84,14 @@ static bool stats_are_empty(const pml_simple_stats *s)
            (s->max.len < 4 || pml_be32(s->max.ptr) == 0);
 }
 
+/* Stored columns of statistics that do not name them: one per field; Java 1.3.1 has those of _ROW_ID and _SEQUENCE_NUMBER behind where
+   a file stores these. */
+static size_t count_unnamed(const pml_simple_stats *s, size_t n)
+{
+    uint32_t count = s->min.len < 4 ? 0 : pml_be32(s->min.ptr);
+    return n > 0 && count > n && count <= n + TRACKING_COLUMNS ? count : n;
+}
+
 int pml_column_stats__decode(pml_column_stats *out, pml_env *env, const pml_simple_stats *s,
                              const pml_string_list *cols, const pml_field *fields, size_t n, pml_error *err)
 {
@@ -95,7 +103,7 @@ int pml_column_stats__decode(pml_column_stats *out, pml_env *env, const pml_simp
         return PML_OK;
     if (cols->present && cols->n > n + FOREIGN_COLUMNS_MAX)
         return pml_error__set(err, PML_E_CORRUPT, "the statistics name %zu columns where the file has %zu", cols->n, n);
-    PML_TRY(stats_reader_init(&r, env, cols->present ? cols->n : n, cols, fields, n, err));
+    PML_TRY(stats_reader_init(&r, env, cols->present ? cols->n : count_unnamed(s, n), cols, fields, n, err));
     PML_TRY(read_row(r.min, &r, s->min, err));
     PML_TRY(read_row(r.max, &r, s->max, err));
     if (s->n_null_counts != 0 && s->n_null_counts != r.n) {

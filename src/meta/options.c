@@ -70,6 +70,7 @@ static const binding bindings[] = {
     {"sequence.field.sort-order", BIND_INDEX, AT(sequence_order), 0},
     {"force-lookup", BIND_BOOL, AT(force_lookup), 0},
     {"deletion-vectors.merge-on-read", BIND_BOOL, AT(deletion_vectors_merge_on_read), 0},
+    {"pk-clustering-override", BIND_BOOL, AT(pk_clustering), 0},
     {"scan.snapshot-id", BIND_INT64, AT(scan_snapshot_id), 1},
     {"scan.timestamp-millis", BIND_INT64, AT(scan_timestamp_ms), INT64_MIN},
     {"scan.watermark", BIND_INT64, AT(scan_watermark), INT64_MIN},

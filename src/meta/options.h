@@ -48,6 +48,7 @@ typedef struct pml_table_options {
     enum { PML_CHANGELOG_NONE = 0, PML_CHANGELOG_INPUT, PML_CHANGELOG_FULL_COMPACTION, PML_CHANGELOG_LOOKUP } changelog_producer;
     enum { PML_SEQUENCE_ASCENDING = 0, PML_SEQUENCE_DESCENDING } sequence_order;
     bool force_lookup, deletion_vectors, deletion_vectors_merge_on_read;
+    bool pk_clustering; /* compacted files are sorted by other columns: each is read as it lies, none is merged by key */
     /* scan selection: at most one of the values counts, the one that scan_by names; from BETWEEN on it is what changed that is read */
     enum {
         PML_SCAN_LATEST = 0,

@@ -23,6 +23,7 @@ typedef struct pml_assembly {
     pml_assembly_column *columns;
     size_t n_stored;
     pml_field *stored_fields; /* what the source is asked for, in this order */
+    size_t n_tracked; /* the last of these but one, which a file may lack, in front of the position of the row (row_tracking.h); 0: no position */
 } pml_assembly;
 
 /* Position of a column among the partition keys, by its field id; -1: it is none. */

@@ -6,6 +6,7 @@
 #include "columnar/cast.h"
 #include "columnar/predicate_node.h"
 #include "meta/column_stats.h"
+#include "table/row_tracking.h"
 
 /* ---- columns ---- */
 
@@ -25,6 +26,15 @@ const pml_field *pml_evolution__column(const pml_written *w, int32_t field_id)
     return at >= 0 && was_written(w, &w->schema->fields[at]) ? &w->schema->fields[at] : NULL;
 }
 
+bool pml_evolution__holds_all(const pml_table_schema *written, const pml_data_file *f)
+{
+    const pml_written w = {written, &f->write_cols};
+    bool all = true;
+    for (size_t i = 0; i < written->n_fields && all; i++)
+        all = was_written(&w, &written->fields[i]);
+    return all;
+}
+
 static bool is_system(int32_t field_id)
 {
     return field_id == PML_ID_SEQUENCE || field_id == PML_ID_VALUE_KIND;
@@ -39,7 +49,7 @@ int pml_evolution__assembly(pml_assembly *out, pml_arena *arena, const pml_table
     out->n_stored = 0;
     for (size_t i = 0; i < n; i++) {
         pml_assembly_column *c = &out->columns[i];
-        if (c->stored < 0)
+        if (c->stored < 0 || pml_row_tracking__has(schema, fields[i].id))
             continue;
         const pml_field *written = is_system(fields[i].id) ? &fields[i] : pml_evolution__column(w, fields[i].id);
         if (written == NULL || pml_cast__nothing_left(&written->type, &fields[i].type)) {
@@ -50,7 +60,7 @@ int pml_evolution__assembly(pml_assembly *out, pml_arena *arena, const pml_table
         out->stored_fields[out->n_stored++] = *written;
         PML_RETURN_IF(pml_cast__new(&c->cast, arena, &written->type, &fields[i].type, fields[i].name, err));
     }
-    return PML_OK;
+    return pml_row_tracking__is(schema) ? pml_row_tracking__store(out, arena, err) : PML_OK;
 }
 
 /* ---- predicates ---- */
@@ -159,6 +169,8 @@ static void add_missing(void *arg, int32_t id)
 {
     struct missing_walk *m = arg;
     if (pml_evolution__column(m->w, id) != NULL)
+        return;
+    if (id == PML_ID_ROW_ID || id == PML_ID_SEQUENCE) /* the file has them in one way or the other */
         return;
     if (m->stats != NULL)
         m->stats[m->n] = (pml_column_stats){.field_id = id, .null_count = m->rows};

@@ -20,6 +20,8 @@ typedef struct pml_written {
 
 /* The written column of a field id; NULL: the file has none. */
 const pml_field *pml_evolution__column(const pml_written *w, int32_t field_id);
+/* Whether the file has every column of the schema it was written with. */
+bool pml_evolution__holds_all(const pml_table_schema *written, const pml_data_file *file);
 /* Fields of `schema`, or _SEQUENCE_NUMBER and _VALUE_KIND, out of a file: stored ones are asked for as they were written, and cast.
    partition has one value per partition key. Everything is in the arena. PML_E_UNSUPPORTED "needs cast:...". */
 int pml_evolution__assembly(pml_assembly *out, pml_arena *arena, const pml_table_schema *schema, const pml_written *w,

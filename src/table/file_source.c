@@ -7,18 +7,21 @@
 #include "meta/partition.h"
 #include "table/evolution.h"
 #include "table/file_rows.h"
+#include "table/row_tracking.h"
 
 typedef struct file_reader {
     pml_env *env;
     pml_plan *plan;
     const char *path;
+    const pml_data_file *file;
     bool validate_full;
     struct ArrowArrayStream stored; /* release NULL: not open */
     pml_assembly assembly;
     const pml_pred *predicate; /* over the stored fields */
     int64_t rows;              /* given so far */
     pml_value partition[PML_PARTITION_KEYS_MAX];
-    pml_file_rows chosen;
+    pml_shared_rows *shared;
+    const pml_file_rows *chosen; /* of it */
     pml_arena arena;
 } file_reader;
 
@@ -28,7 +31,7 @@ static void reader_drop(void *owner)
     pml_env *env = r->env;
     if (r->stored.release != NULL)
         r->stored.release(&r->stored);
-    pml_row_set__clear(&r->chosen.rows);
+    pml_shared_rows__release(r->shared);
     pml_arena__clear(&r->arena);
     pml_plan_free(r->plan);
     pml_env__free(env, r);
@@ -71,6 +74,8 @@ static int reader_next(void *owner, struct ArrowArray *out, pml_error *err)
     if (batch.release == NULL)
         return PML_OK;
     int rc = check_batch(r, &batch, err);
+    if (rc == PML_OK)
+        rc = pml_row_tracking__fill(&r->assembly, r->file, r->path, &batch, err);
     if (rc != PML_OK) {
         batch.release(&batch);
         return rc;
@@ -113,6 +118,8 @@ static int map_columns(file_reader *r, const pml_file_source *q, pml_error *err)
     if (rc == PML_E_UNSUPPORTED)
         return pml_error__prefix(err, rc, "%s", r->path);
     PML_RETURN_IF(rc);
+    if (r->assembly.n_tracked > 0)
+        PML_RETURN_IF(pml_row_tracking__check(file, r->path, err));
     PML_RETURN_IF(pml_evolution__predicate(&r->predicate, &r->arena, q->predicate, schema, &w, false, err));
     return check_partition(r, err);
 }
@@ -133,17 +140,22 @@ static int open_stored(file_reader *r, const pml_file_source *q, pml_error *err)
     char format[16];
     const pml_data_file *file = &q->split->files[q->file];
     const char *missing;
-    int rc = pml_file_rows__find(&r->chosen, &missing, &r->arena, q, r->predicate, err);
+    r->shared = q->rows != NULL ? pml_shared_rows__acquire(q->rows) : pml_shared_rows__new(r->env);
+    if (r->shared == NULL)
+        return pml_error__no_memory(err);
+    int rc = pml_shared_rows__find(&r->chosen, &missing, &r->arena, r->shared, q, r->predicate, err);
     if (rc != PML_OK)
         return gone(r, rc, missing, err);
-    if (r->chosen.none)
+    if (r->chosen->none)
         return PML_OK;
     const pml_format_read request = {.fields = r->assembly.stored_fields,
-                                     .n_fields = r->assembly.n_stored,
+                                     .n_fields = r->assembly.n_stored - (r->assembly.n_tracked > 0),
+                                     .n_optional = r->assembly.n_tracked,
+                                     .positions = r->assembly.n_tracked > 0,
                                      .predicate = r->predicate,
                                      .match_rows = true,
                                      .batch_rows = q->batch_rows,
-                                     .rows = r->chosen.rows.words == NULL ? NULL : &r->chosen.rows,
+                                     .rows = r->chosen->rows.words == NULL ? NULL : &r->chosen->rows,
                                      .checksums = q->validate_full,
                                      .check_values = q->validate_full,
                                      .part = q->part,
@@ -171,6 +183,7 @@ int pml_file_source__open(struct ArrowArrayStream *out, const pml_file_source *q
     pml_plan__acquire(q->plan);
     r->plan = q->plan;
     r->path = q->split->paths[q->file];
+    r->file = &q->split->files[q->file];
     r->validate_full = q->validate_full;
     pml_arena__init(&r->arena, env);
     PML_TRY(map_columns(r, q, err));

@@ -49,7 +49,7 @@ int pml_table_snapshots(struct ArrowArrayStream *out, pml_table *t, pml_error *e
         if (rc != PML_OK && rc != PML_E_NOT_FOUND) /* expired meanwhile */
             goto out;
     }
-    rc = pml_meta_rows__stream(out, &r, NULL, 0, err);
+    rc = pml_meta_rows__stream(out, &r, NULL, 0, 0, NULL, err);
 out:
     pml_env__free(t->env, ids);
     pml_meta_rows__clear(&r);
@@ -116,7 +116,7 @@ int pml_table_files(struct ArrowArrayStream *out, pml_table *t, int64_t snapshot
     }
     for (size_t i = 0; i < live.n; i++)
         PML_TRY(file_row(&r, t, &live.v[i], err));
-    rc = pml_meta_rows__stream(out, &r, NULL, 0, err);
+    rc = pml_meta_rows__stream(out, &r, NULL, 0, 0, NULL, err);
 out:
     pml_meta_rows__clear(&r);
     pml_arena__clear(&arena);

@@ -111,13 +111,34 @@ static int take_columns(struct ArrowArray *arrays, pml_field *fields, pml_meta_r
     return PML_OK;
 }
 
-int pml_meta_rows__stream(struct ArrowArrayStream *out, pml_meta_rows *r, const int32_t *columns, size_t n,
-                          pml_error *err)
+/* The first n columns of the batch, which is replaced. */
+static int keep_columns(struct ArrowArray *batch, pml_env *env, size_t n, pml_error *err)
+{
+    struct ArrowArray out = {0};
+    struct ArrowArray *columns = pml_env__calloc(env, n, sizeof *columns);
+    if (columns == NULL)
+        return pml_error__no_memory(err);
+    for (size_t i = 0; i < n; i++) {
+        columns[i] = *batch->children[i];
+        batch->children[i]->release = NULL;
+    }
+    int rc = pml_batch__from_columns(&out, env, columns, n, batch->length, err);
+    for (size_t i = 0; rc != PML_OK && i < n; i++)
+        pml_array__release(&columns[i]);
+    pml_env__free(env, columns);
+    batch->release(batch);
+    *batch = out;
+    return rc;
+}
+
+int pml_meta_rows__stream(struct ArrowArrayStream *out, pml_meta_rows *r, const int32_t *columns, size_t n, size_t n_shown,
+                          const pml_pred *predicate, pml_error *err)
 {
     struct ArrowSchema schema = {0};
     struct ArrowArray batch = {0};
     int rc = r->rc;
     n = columns == NULL ? r->n_fields : n;
+    n_shown = columns == NULL ? n : n_shown;
     struct ArrowArray *arrays = pml_env__calloc(r->env, n, sizeof *arrays);
     pml_field *fields = pml_env__calloc(r->env, n, sizeof *fields);
     if (arrays == NULL || fields == NULL || rc == PML_E_NOMEM) {
@@ -130,7 +151,11 @@ int pml_meta_rows__stream(struct ArrowArrayStream *out, pml_meta_rows *r, const 
     }
     PML_TRY(take_columns(arrays, fields, r, columns, n, err));
     PML_TRY(pml_batch__from_columns(&batch, r->env, arrays, n, r->length, err));
-    PML_TRY(pml_type__export(&schema, r->env, fields, n, err));
+    if (predicate != NULL)
+        PML_TRY(pml_batch__filter(&batch, r->env, predicate, fields, n, err));
+    if (n_shown < n)
+        PML_TRY(keep_columns(&batch, r->env, n_shown, err));
+    PML_TRY(pml_type__export(&schema, r->env, fields, n_shown, err));
     PML_TRY(pml_stream__from_array(out, r->env, &schema, &batch, err));
 out:
     for (size_t i = 0; arrays != NULL && i < n; i++)

@@ -48,8 +48,9 @@ void pml_meta_rows__end_text(pml_meta_rows *r);
 pml_builder *pml_meta_rows__begin_nested(pml_meta_rows *r);
 void pml_meta_rows__end_nested(pml_meta_rows *r, int rc);
 
-/* Moves the rows into a stream of one batch of n of the columns (NULL: all). */
-int pml_meta_rows__stream(struct ArrowArrayStream *out, pml_meta_rows *r, const int32_t *columns, size_t n,
-                          pml_error *err);
+/* Moves the rows for which the predicate (NULL: none) is true into a stream of one batch of the first n_shown of these n columns
+   (columns NULL: of all). Conditions name columns by their places. */
+int pml_meta_rows__stream(struct ArrowArrayStream *out, pml_meta_rows *r, const int32_t *columns, size_t n, size_t n_shown,
+                          const pml_pred *predicate, pml_error *err);
 
 #endif

@@ -10,10 +10,12 @@
  */
 #include <string.h>
 
+#include "columnar/value_store.h"
 #include "format/file_format.h"
 #include "meta/partition.h"
 #include "table/evolution.h"
 #include "table/prune.h"
+#include "table/row_tracking.h"
 #include "table/scan.h"
 
 enum {
@@ -90,6 +92,8 @@ static int resolve_schema(pml_plan *p, const pml_scan *scan, const pml_snapshot 
         PML_RETURN_IF(pml_table_options__check_supported(p->schema, p->table->overrides, p->table->n_overrides, false,
                                                          p->table->path, err));
     }
+    if (scan->n_extra > 0)
+        PML_RETURN_IF(pml_row_tracking__extend(&p->schema, &p->arena, p->schema, scan->extra, scan->n_extra, err));
     p->n_columns = scan->all_columns ? p->schema->n_fields : scan->n_columns;
     p->columns = pml_arena__array(&p->arena, p->n_columns, sizeof *p->columns);
     p->out_fields = pml_arena__array(&p->arena, p->n_columns, sizeof *p->out_fields);
@@ -119,6 +123,24 @@ static void find_missing(void *arg, int32_t id)
         m->id = id;
 }
 
+/* It may have been made for the columns of another schema. */
+static int check_leaves(const pml_plan *p, const pml_pred *q, pml_error *err)
+{
+    for (size_t i = 0; i < q->n_children; i++) /* as deep as predicates are, PML_PRED_DEPTH_MAX */
+        PML_RETURN_IF(check_leaves(p, q->children[i], err));
+    if (q->op < PML_PRED_EQ)
+        return PML_OK;
+    const pml_field *f = &p->schema->fields[pml_table_schema__find_id(p->schema, q->field_id)];
+    if (pml_type__is_nested(&f->type) == pml_type__is_nested(q->type) &&
+        (pml_type__is_nested(&f->type) || (pml_value__kind_of(&f->type) == pml_value__kind_of(q->type) &&
+                                           (f->type.kind != PML_TYPE_DECIMAL || f->type.scale == q->type->scale))))
+        return PML_OK;
+    return pml_error__set(err, PML_E_INVAL,
+                          "the predicate was made for another type of column %s than it has at snapshot %lld of %s: make it with the table "
+                          "that pml_scan_table gives",
+                          f->name, (long long)p->snapshot_id, p->table->path);
+}
+
 static int resolve_predicate(pml_plan *p, const pml_scan *scan, pml_error *err)
 {
     struct missing_column m = {p->schema, -1};
@@ -131,7 +153,7 @@ static int resolve_predicate(pml_plan *p, const pml_scan *scan, pml_error *err)
         return pml_error__set(err, PML_E_NOT_FOUND,
                               "the predicate uses a column (id %d) that snapshot %lld of %s does not have", m.id,
                               (long long)p->snapshot_id, p->table->path);
-    return PML_OK;
+    return check_leaves(p, p->predicate, err);
 }
 
 int pml_plan__resolve(pml_plan *p, const pml_scan *scan, const pml_snapshot *s, pml_error *err)
@@ -211,13 +233,13 @@ int pml_plan__refuse_file(pml_plan *p, int32_t bucket, const pml_data_file *f, p
         PML_RETURN_IF(pml_plan__refuse_columns_file(p, f, err));
     PML_RETURN_IF(pml_path__format(format, f->name, err));
     PML_RETURN_IF(pml_format__check_readable(format, f->name, p->table->options.read_untrusted, err));
-    if (f->write_cols.present && !p->table->options.data_evolution)
+    PML_RETURN_IF(pml_table__schema_at(&written, p->table, f->schema_id, err));
+    if (!p->table->options.data_evolution && !pml_evolution__holds_all(written, f))
         return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_DATA_FILE, f->name,
                              "needs data-evolution: %s of %s holds some of the columns only", f->name, p->table->path);
     if (bucket < 0 && p->shape != PML_PLAN_STREAM) /* there each file is read by itself, whatever becomes of its rows */
         return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_DATA_FILE, f->name, "needs bucket:postpone: %s of %s is in bucket %d",
                              f->name, p->table->path, bucket);
-    PML_RETURN_IF(pml_table__schema_at(&written, p->table, f->schema_id, err));
     if (written == p->schema || written == p->castable)
         return PML_OK;
     PML_RETURN_IF(refuse_other_schema(p, written, f, err));

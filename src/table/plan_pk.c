@@ -36,7 +36,9 @@ static int values_match(bool *matches, pml_plan *p, pml_prune *prune, const pml_
 
 static int file_matches(bool *matches, pml_plan *p, pml_prune *prune, const pml_data_file *f, pml_error *err)
 {
-    PML_RETURN_IF(pml_prune__keys(matches, prune, f, err));
+    *matches = true;
+    if (!p->table->options.pk_clustering) /* the keys of their files are those of other columns */
+        PML_RETURN_IF(pml_prune__keys(matches, prune, f, err));
     /* Each key is in one visible file, or its other versions are marked as deleted. */
     if (*matches && p->values_per_file)
         PML_RETURN_IF(values_match(matches, p, prune, f, err));
@@ -115,6 +117,11 @@ static bool is_raw_group(const pml_plan *p, const pml_plan_group *g)
 int pml_plan__sections(pml_sections *out, pml_arena *arena, const pml_plan *p, const pml_data_file *const *files, size_t n, pml_error *err)
 {
     const pml_table_schema *s = p->schema;
+    if (p->table->options.pk_clustering)
+        return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_DATA_FILE, files[0]->name,
+                             "needs pk-clustering-override: files of %s must be merged by key to see what counts (deletes, or rows shown "
+                             "with their kinds), but are not sorted by it, %s among them",
+                             p->table->path, files[0]->name);
     const pml_type **types = pml_arena__array(arena, s->n_keys, sizeof *types);
     if (types == NULL)
         return pml_error__no_memory(err);

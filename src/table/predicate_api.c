@@ -61,26 +61,18 @@ static int leaf_check(pml_pred_op op, int want, const pml_field *f, size_t n, pm
     return PML_OK;
 }
 
-int pml_predicate_leaf(pml_predicate **out, const pml_table *table, const char *column, pml_predicate_op op,
-                       const pml_literal *literals, size_t n, pml_error *err)
+int pml_predicate__leaf(pml_predicate **out, pml_env *env, const pml_field *f, pml_predicate_op op, const pml_literal *literals, size_t n,
+                        pml_error *err)
 {
     pml_predicate *p = NULL;
     size_t k = 0;
     int rc = PML_OK;
-    PML_RETURN_IF(pml_error__need(out, "out", err));
-    *out = NULL;
-    if (table == NULL || column == NULL || (n > 0 && literals == NULL))
-        return pml_error__set(err, PML_E_INVAL, "a predicate wants a table, a column and its values");
     while (k < sizeof ops / sizeof ops[0] && ops[k].op != op)
         k++;
     if (k == sizeof ops / sizeof ops[0])
         return pml_error__set(err, PML_E_INVAL, "%d is no predicate operator", (int)op);
-    int32_t index = pml_table_schema__find(table->schema, column, strlen(column));
-    if (index < 0)
-        return pml_error__set(err, PML_E_NOT_FOUND, "there is no column '%s' in %s", column, table->path);
-    const pml_field *f = &table->schema->fields[index];
     PML_RETURN_IF(leaf_check(ops[k].tree_op, ops[k].n_literals, f, n, err));
-    if (predicate_new(&p, table->env) != PML_OK)
+    if (predicate_new(&p, env) != PML_OK)
         return pml_error__no_memory(err);
     pml_type *type = pml_arena__alloc(&p->arena, sizeof *type);
     p->tree->literals = pml_arena__array(&p->arena, n, sizeof *p->tree->literals);
@@ -101,6 +93,19 @@ int pml_predicate_leaf(pml_predicate **out, const pml_table *table, const char *
 out:
     pml_predicate_free(p);
     return rc;
+}
+
+int pml_predicate_leaf(pml_predicate **out, const pml_table *table, const char *column, pml_predicate_op op,
+                       const pml_literal *literals, size_t n, pml_error *err)
+{
+    PML_RETURN_IF(pml_error__need(out, "out", err));
+    *out = NULL;
+    if (table == NULL || column == NULL || (n > 0 && literals == NULL))
+        return pml_error__set(err, PML_E_INVAL, "a predicate wants a table, a column and its values");
+    int32_t index = pml_table_schema__find(table->schema, column, strlen(column));
+    if (index < 0)
+        return pml_error__set(err, PML_E_NOT_FOUND, "there is no column '%s' in %s", column, table->path);
+    return pml_predicate__leaf(out, table->env, &table->schema->fields[index], op, literals, n, err);
 }
 
 static int combine(pml_predicate **out, pml_env *env, pml_pred_op op, pml_predicate **children, size_t n, pml_error *err)

@@ -31,6 +31,8 @@ typedef struct split_reader {
     pml_value partition_values[PML_PARTITION_KEYS_MAX];
     size_t next_file, end_file; /* n_files stands for the memory */
     int32_t part, parts;
+    pml_shared_rows *rows;
+    struct pml_ahead_merge *ahead;
     struct ArrowArrayStream source; /* release NULL: none open */
     bool in_memory;                 /* what the source is */
     pml_arena arena;
@@ -42,6 +44,7 @@ static void reader_drop(void *owner)
     pml_env *env = r->env;
     if (r->source.release != NULL)
         r->source.release(&r->source);
+    pml_shared_rows__release(r->rows);
     pml_arena__clear(&r->arena);
     pml_plan_free(r->plan);
     pml_env__free(env, r);
@@ -99,7 +102,8 @@ static int open_merged(split_reader *r, pml_error *err)
                                     .n_fields = r->n_read,
                                     .predicate = r->plan->predicate,
                                     .batch_rows = r->batch_rows,
-                                    .validate_full = r->validate_full};
+                                    .validate_full = r->validate_full,
+                                    .ahead = r->ahead};
     r->next_file = r->end_file;
     return r->split->before != NULL ? pml_pair_read__open(&r->source, &request, err) : pml_merge_read__open(&r->source, &request, err);
 }
@@ -145,7 +149,8 @@ static int open_next(split_reader *r, pml_error *err)
                                      .batch_rows = r->batch_rows,
                                      .validate_full = r->validate_full,
                                      .part = r->part,
-                                     .parts = r->parts};
+                                     .parts = r->parts,
+                                     .rows = r->rows};
     return pml_file_source__open(&r->source, &request, err);
 }
 
@@ -289,6 +294,8 @@ int pml_split__open_piece(struct ArrowArrayStream *out, pml_plan *plan, const pm
     r->end_file = piece->end;
     r->part = piece->part;
     r->parts = piece->parts;
+    r->rows = pml_shared_rows__acquire(piece->rows);
+    r->ahead = piece->ahead;
     r->batch_rows = o->batch_rows > 0 ? o->batch_rows : plan->table->options.read_batch_rows;
     r->validate_full = o->validate == PML_VALIDATE_DEFAULT ? plan->table->options.read_validate == PML_READ_VALIDATE_FULL
                                                            : o->validate == PML_VALIDATE_FULL;

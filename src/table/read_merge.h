@@ -21,6 +21,7 @@ typedef struct pml_merge_read {
     const pml_pred *predicate; /* as that of pml_file_source: never exact. NULL: none */
     int64_t batch_rows;
     bool validate_full;
+    struct pml_ahead_merge *ahead; /* whose threads read the runs ahead; outlives the stream. NULL: nobody does */
 } pml_merge_read;
 
 /* Returns owned: the stream holds the plan. Rows whose kind is -U or -D only come out where the plan keeps them. Also for splits without any need to merge. */

@@ -58,6 +58,26 @@ pml_table *pml_scan__table(const pml_scan *s)
     return s->table;
 }
 
+int pml_scan_table(pml_table **out, const pml_scan *s, pml_error *err)
+{
+    pml_snapshot snapshot;
+    pml_arena arena;
+    bool found;
+    PML_RETURN_IF(pml_error__need(out, "out", err));
+    *out = NULL;
+    if (s->travel.by == PML_SCAN_LATEST) {
+        pml_table_acquire(s->table);
+        *out = s->table;
+        return PML_OK;
+    }
+    pml_arena__init(&arena, s->table->env);
+    int rc = pml_travel__find(&snapshot, &found, &arena, s->table, &s->travel, -1, err);
+    if (rc == PML_OK)
+        rc = pml_table__at_schema(out, s->table, snapshot.schema_id, err);
+    pml_arena__clear(&arena);
+    return rc;
+}
+
 static int check_distinct(pml_env *env, const char *const *names, size_t n, pml_error *err)
 {
     pml_map seen;

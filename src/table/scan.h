@@ -15,6 +15,10 @@ struct pml_predicate {
     pml_pred *tree;
 };
 
+/* As pml_predicate_leaf, on a field. */
+int pml_predicate__leaf(pml_predicate **out, pml_env *env, const pml_field *f, pml_predicate_op op, const pml_literal *literals, size_t n,
+                        pml_error *err);
+
 struct pml_scan {
     pml_table *table;
     bool all_columns;
@@ -25,6 +29,8 @@ struct pml_scan {
     int64_t limit;       /* -1: none */
     int32_t only_level;  /* of tables with a primary key; -1: all */
     bool keep_retracts;  /* keys whose last row is -U or -D come out */
+    const pml_field *extra; /* columns that the table has behind its own, such as _ROW_ID; static */
+    size_t n_extra;
     bool streams;        /* it is the start of a stream: level 0 hides where its rows come as changes later, and nowhere else */
     pml_travel travel;   /* which snapshot */
     char *tag, *end_tag; /* names, when the caller chose them */
@@ -56,7 +62,7 @@ typedef struct pml_split {
     const char *partition_path;
     int32_t bucket, total_buckets;
     bool raw_convertible; /* as Java says of it: its files may be read one by one */
-    bool by_columns;      /* files next to each other with the same first row id hold columns of the same rows */
+    bool by_columns;      /* files next to each other may hold columns of the same rows: plan_columns.c */
     size_t n_files;
     pml_data_file *files;
     const char **paths;   /* full path of each file */
@@ -126,8 +132,10 @@ bool pml_split__merges(const pml_plan *p, const pml_split *s);
 /* ---- data evolution (plan_columns.c) ---- */
 /* What pml_plan__refuse_file says of a file of such a table only. */
 int pml_plan__refuse_columns_file(pml_plan *p, const pml_data_file *f, pml_error *err);
-/* Brings files into the order of reading: by row id, of the same rows the newest first. Those without rows are taken out.
-   PML_E_CORRUPT naming two files with some rows in common. */
+/* Whether a file holds a column, or some, of a part of the rows of others: those of BLOBs, and vectors in files of their own. */
+bool pml_plan__is_companion(const pml_data_file *f);
+/* Brings files into the order of reading: by row id, of the same rows the newest first, then their companions. Those without rows are
+   taken out. PML_E_CORRUPT naming two files with some rows in common. */
 int pml_plan__order_columns(const pml_data_file **files, size_t *n, const pml_plan *p, pml_error *err);
 /* Takes ordered files out none of whose rows can match. */
 int pml_plan__prune_columns(const pml_data_file **files, size_t *n, pml_plan *p, struct pml_prune *prune, pml_error *err);
@@ -170,11 +178,20 @@ enum { PML_PLAN_SNAPSHOT_OF_PARTS = -2 };
 int pml_plan__from_parts(pml_plan **out, const pml_scan *scan, int64_t snapshot_id, const pml_plan_part *v, size_t n,
                          pml_error *err);
 
+/* Which rows of a file are read (file_rows.h), for all its parts. Counted: the parts that are read, and who deals them out. */
+typedef struct pml_shared_rows pml_shared_rows;
+pml_shared_rows *pml_shared_rows__new(pml_env *env); /* NULL: no memory */
+pml_shared_rows *pml_shared_rows__acquire(pml_shared_rows *s); /* the same; NULL is fine */
+void pml_shared_rows__release(pml_shared_rows *s);             /* NULL is fine */
+
 /* A piece of a split: its files [first, end), where the number behind the last file stands for its memory; of a single file, part
    `part` of `parts` (0: whole). */
+struct pml_ahead_merge;
 typedef struct pml_split_piece {
     size_t split, first, end;
     int32_t part, parts;
+    pml_shared_rows *rows; /* of all parts; NULL: the piece finds its own */
+    struct pml_ahead_merge *ahead; /* of a split that merges: read_ahead.h. NULL: nobody reads ahead */
 } pml_split_piece;
 static inline size_t pml_split__end(const pml_split *s)
 {

@@ -2,6 +2,8 @@
 /* Finding and loading snapshots and what they name. */
 #include <string.h>
 
+#include "format/file_format.h"
+#include "meta/manifest_rows.h"
 #include "storage/file_io.h"
 #include "table/table.h"
 
@@ -121,6 +123,13 @@ static int manifest_bytes(uint8_t **data, size_t *len, pml_table *t, const char 
     if (rc == PML_E_NOT_FOUND)
         rc = pml_error__at(err, PML_E_SNAPSHOT_GONE, PML_PLACE_MANIFEST, path,
                            "%s is gone: the snapshot was expired meanwhile; plan again", path);
+    const char *format = rc == PML_OK ? pml_manifest_rows__format((pml_bytes){*data, *len}) : NULL;
+    if (format != NULL)
+        rc = pml_format__check_readable(format, path, t->options.read_untrusted, err);
+    if (rc != PML_OK) {
+        pml_env__free(t->env, *data);
+        *data = NULL;
+    }
     pml_env__free(t->env, path);
     return rc;
 }

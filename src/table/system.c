@@ -11,16 +11,44 @@ static const pml_system_table *const tables[] = {
     &pml_system__branches,        &pml_system__consumers,    &pml_system__statistics, &pml_system__aggregation_fields,
     &pml_system__file_key_ranges, &pml_system__table_indexes};
 
-/* Those of Java 1.4.2 that are not here yet. */
-static const char *const missing[] = {"binlog", "row_tracking", "file_indexes"};
+static const struct {
+    const char *name;
+    pml_system_rows rows;
+} row_tables[] = {{"ro", PML_SYSTEM_RO},
+                  {"row_tracking", PML_SYSTEM_ROW_TRACKING},
+                  {"audit_log", PML_SYSTEM_AUDIT_LOG},
+                  {"binlog", PML_SYSTEM_BINLOG}};
 
-static int unknown(pml_table *t, const char *name, pml_error *err)
+/* Of later releases of Java than 1.4.2. */
+static const char *const later[] = {"file_indexes"};
+
+const pml_system_table *pml_system__find(const char *name)
 {
-    char list[256] = "ro, audit_log";
-    for (size_t i = 0; i < sizeof missing / sizeof missing[0]; i++)
-        if (strcmp(name, missing[i]) == 0)
-            return pml_error__set(err, PML_E_UNSUPPORTED, "needs system-table:%s: this version does not show it of %s",
-                                  name, t->path);
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
+        if (strcmp(name, tables[i]->name) == 0)
+            return tables[i];
+    return NULL;
+}
+
+pml_system_rows pml_system__find_rows(const char *name)
+{
+    for (size_t i = 0; i < sizeof row_tables / sizeof row_tables[0]; i++)
+        if (strcmp(name, row_tables[i].name) == 0)
+            return row_tables[i].rows;
+    return PML_SYSTEM_NO_ROWS;
+}
+
+int pml_system__unknown(const pml_table *t, const char *name, pml_error *err)
+{
+    char list[512] = "";
+    for (size_t i = 0; i < sizeof later / sizeof later[0]; i++)
+        if (strcmp(name, later[i]) == 0)
+            return pml_error__set(err, PML_E_UNSUPPORTED,
+                                  "needs system-table:%s: this version shows of %s what Java 1.4.2 does, which has no such table", name, t->path);
+    for (size_t i = 0; i < sizeof row_tables / sizeof row_tables[0]; i++) {
+        size_t at = strlen(list);
+        (void)snprintf(list + at, sizeof list - at, "%s%s", i == 0 ? "" : ", ", row_tables[i].name);
+    }
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
         size_t at = strlen(list);
         (void)snprintf(list + at, sizeof list - at, ", %s", tables[i]->name);
@@ -28,46 +56,23 @@ static int unknown(pml_table *t, const char *name, pml_error *err)
     return pml_error__set(err, PML_E_NOT_FOUND, "there is no system table '%.100s': there are %s", name, list);
 }
 
-/* Places of the wanted columns; in owned memory. */
-static int find_columns(int32_t **out, pml_env *env, const pml_system_table *s, const pml_system_options *o,
-                        pml_error *err)
-{
-    int32_t *places = pml_env__calloc(env, o->n_columns, sizeof *places);
-    *out = places;
-    if (places == NULL)
-        return pml_error__no_memory(err);
-    for (size_t i = 0; i < o->n_columns; i++) {
-        size_t at = 0;
-        while (at < s->n_fields && strcmp(s->fields[at].name, o->columns[i]) != 0)
-            at++;
-        if (at == s->n_fields)
-            return pml_error__set(err, PML_E_NOT_FOUND, "there is no column '%.200s' in the system table %s",
-                                  o->columns[i], s->name);
-        places[i] = (int32_t)at;
-        for (size_t j = 0; j < i; j++)
-            if (places[j] == places[i])
-                return pml_error__set(err, PML_E_INVAL, "column '%s' is asked for twice", o->columns[i]);
-    }
-    return PML_OK;
-}
-
 static int open_metadata(struct ArrowArrayStream *out, const pml_system_table *s, pml_table *t,
                          const pml_system_options *o, pml_error *err)
 {
     pml_meta_rows r = {0};
-    int32_t *places = NULL;
+    pml_system_columns columns;
+    pml_system_choice choice;
+    pml_arena arena;
     int rc;
-    if (o->predicate != NULL)
-        return pml_error__set(err, PML_E_UNSUPPORTED,
-                              "needs system-table:filter: rows of the system table %s cannot be chosen", s->name);
-    if (o->columns != NULL)
-        PML_TRY(find_columns(&places, t->env, s, o, err));
-    PML_TRY(pml_meta_rows__init(&r, t->env, s->fields, s->n_fields, err));
+    pml_arena__init(&arena, t->env);
+    PML_TRY(pml_system__columns(&columns, &arena, t, s->name, err));
+    PML_TRY(pml_system__choose(&choice, &arena, &columns, s->name, o, err));
+    PML_TRY(pml_meta_rows__init(&r, t->env, columns.v, columns.n, err));
     PML_TRY(s->fill(&r, t, err));
-    PML_TRY(pml_meta_rows__stream(out, &r, places, o->n_columns, err));
+    PML_TRY(pml_meta_rows__stream(out, &r, choice.places, choice.n, choice.n_shown, choice.predicate, err));
 out:
     pml_meta_rows__clear(&r);
-    pml_env__free(t->env, places);
+    pml_arena__clear(&arena);
     return rc;
 }
 
@@ -87,12 +92,13 @@ int pml_system_table_open(struct ArrowArrayStream *out, pml_table *t, const char
                               PML_TYPE_COLUMNS_MAX);
     PML_RETURN_IF(pml_error__need_pointers((const void *const *)o->columns, o->columns == NULL ? 0 : o->n_columns,
                                            "columns", err));
-    if (strcmp(name, "ro") == 0)
-        return pml_system__open_ro(out, t, o, err);
-    if (strcmp(name, "audit_log") == 0)
-        return pml_system__open_audit_log(out, t, o, err);
-    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
-        if (strcmp(name, tables[i]->name) == 0)
-            return open_metadata(out, tables[i], t, o, err);
-    return unknown(t, name, err);
+    switch (pml_system__find_rows(name)) {
+    case PML_SYSTEM_RO: return pml_system__open_ro(out, t, o, err);
+    case PML_SYSTEM_ROW_TRACKING: return pml_system__open_row_tracking(out, t, o, err);
+    case PML_SYSTEM_AUDIT_LOG:
+    case PML_SYSTEM_BINLOG: return pml_system__open_audit(out, t, name, o, err);
+    case PML_SYSTEM_NO_ROWS: break;
+    }
+    const pml_system_table *s = pml_system__find(name);
+    return s == NULL ? pml_system__unknown(t, name, err) : open_metadata(out, s, t, o, err);
 }

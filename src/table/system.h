@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * System tables (format-data.md 18; Java: org.apache.paimon.table.system), as Java 1.4.2 shows them. Those of metadata are a list of
- * columns and a function that puts the rows; ro and audit_log are reads of the table itself (system_read.c).
+ * columns and a function that puts the rows; ro, row_tracking (system_read.c), audit_log and
+ * binlog (system_audit.c) are reads of the table itself.
  */
 #ifndef PML_TABLE_SYSTEM_H
 #define PML_TABLE_SYSTEM_H
@@ -28,10 +29,44 @@ extern const pml_system_table pml_system__snapshots, pml_system__schemas, pml_sy
 extern const pml_system_table pml_system__files, pml_system__file_key_ranges, pml_system__manifests,
     pml_system__partitions, pml_system__buckets, pml_system__table_indexes;
 
-/* The columns of ro and audit_log are those of the table, audit_log's with "rowkind" in front. */
+/* ---- by name (system.c) ---- */
+
+/* Tables whose rows are the table's own. */
+typedef enum pml_system_rows {
+    PML_SYSTEM_NO_ROWS,
+    PML_SYSTEM_RO,
+    PML_SYSTEM_ROW_TRACKING,
+    PML_SYSTEM_AUDIT_LOG,
+    PML_SYSTEM_BINLOG
+} pml_system_rows;
+const pml_system_table *pml_system__find(const char *name); /* NULL: there is none of metadata of this name */
+pml_system_rows pml_system__find_rows(const char *name);
+/* The error for a name that is neither. */
+int pml_system__unknown(const pml_table *t, const char *name, pml_error *err);
+
 int pml_system__open_ro(struct ArrowArrayStream *out, pml_table *t, const pml_system_options *options, pml_error *err);
-int pml_system__open_audit_log(struct ArrowArrayStream *out, pml_table *t, const pml_system_options *options,
-                               pml_error *err);
+int pml_system__open_row_tracking(struct ArrowArrayStream *out, pml_table *t, const pml_system_options *options, pml_error *err);
+int pml_system__open_audit(struct ArrowArrayStream *out, pml_table *t, const char *name, const pml_system_options *options, pml_error *err);
+
+/* ---- columns (system_columns.c) ---- */
+
+extern const pml_field pml_system_rowkind; /* STRING */
+
+/* All columns. Their ids are those of the table's columns and of system columns, in tables of metadata their places. */
+typedef struct pml_system_columns {
+    const pml_field *v;
+    size_t n;
+} pml_system_columns;
+int pml_system__columns(pml_system_columns *out, pml_arena *arena, pml_table *t, const char *name, pml_error *err);
+
+/* Places of the columns that a read shows, then of those that only its condition needs. */
+typedef struct pml_system_choice {
+    int32_t *places;
+    size_t n, n_shown;
+    pml_pred *predicate; /* NULL: none */
+} pml_system_choice;
+int pml_system__choose(pml_system_choice *out, pml_arena *arena, const pml_system_columns *all, const char *name,
+                       const pml_system_options *options, pml_error *err);
 
 /* The highest level that compaction may use (Java: numLevels - 1). */
 int pml_system__top_level(int32_t *level, const pml_table *t, pml_error *err);

@@ -41,7 +41,7 @@ static void ask_table(const where_node *node)
     pml_error err = PML_ERROR_INIT;
     pml_predicate *p;
     must_be_tree(node, 0);
-    int rc = where_predicate(&p, table, node, &e, &err);
+    int rc = where_predicate(&p, table, NULL, node, &e, &err);
     fuzz_must_be_answer(rc, &err);
     if (rc == PML_OK)
         pml_predicate_free(p);

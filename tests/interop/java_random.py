@@ -105,7 +105,7 @@ class RandomTable(java_evolution.Evolving):
                 (15, "metadata.stats-dense-store", ("true", "false")), (20, "data-file.thin-mode", ("true", "false")),
                 (20, "file.format.per.level", ("0:avro", "0:avro,5:orc", "0:parquet,5:orc")), (20, "file.compression", ("none", "lz4", "snappy", "zstd")),
                 (20, "target-file-size", ("1 kb", "10 kb")), (20, "source.split.target-size", ("1 kb", "5 kb")), (20, "source.split.open-file-cost", ("1 b",)),
-                (15, "manifest.merge-min-count", ("2", "3")), (10, "partition.legacy-name", ("false",)), (10, "partition.default-name", ("none",)),
+                (15, "manifest.merge-min-count", ("2", "3")), (25, "manifest.format", ("orc", "parquet")), (20, "manifest.compression", ("bzip2", "snappy")), (10, "partition.legacy-name", ("false",)), (10, "partition.default-name", ("none",)),
                 (20, "parquet.enable.dictionary", ("false",)), (15, "parquet.block.size", ("100", "1000")), (15, "parquet.page.size", ("50", "300")),
                 (15, "orc.stripe.size", ("200", "1000")), (10, "read.batch-size", ("3",)), (10, "num-levels", ("2", "3")),
                 (10, "bucket-function.type", ("mod",))):

@@ -188,7 +188,7 @@ static void unsupported_features_are_named(void **state)
     must_need("\"deletion-vectors.enabled\":\"true\"", "", true, "needs deletion-vectors");
     must_need("\"row-tracking.enabled\":\"TRUE\"", "", true, "needs row-tracking");
     must_need("\"data-evolution.enabled\":\"true\"", "", true, "needs data-evolution");
-    must_need("\"manifest.format\":\"orc\"", "", false, "needs manifest-format:orc");
+    must_need("\"manifest.format\":\"orc\"", "", true, "needs manifest-format:orc");
     must_need("\"query-auth.enabled\":\"true\"", "", false, "needs query-auth");
     must_need("\"type\":\"format-table\"", "", false, "needs table-type:format-table");
     must_need("\"bucket\":\"2\",\"bucket-key\":\"a\",\"bucket-function.type\":\"hive\"", "", false,

@@ -49,6 +49,12 @@ static void calls_that_make_or_fill_something_want_a_place_for_it(void **state)
     refused(pml_table_files(NULL, k.table, -1, &err));
     refused(pml_system_table_open(NULL, k.table, "files", NULL, &err));
     refused(pml_system_table_open(&(struct ArrowArrayStream){0}, k.table, NULL, NULL, &err));
+    refused(pml_system_table_schema(NULL, k.table, "files", &err));
+    refused(pml_system_table_schema(&(struct ArrowSchema){0}, k.table, NULL, &err));
+    refused(pml_system_predicate_leaf(NULL, k.table, "files", "bucket", PML_OP_IS_NULL, NULL, 0, &err));
+    refused(pml_system_predicate_leaf(&(pml_predicate *){NULL}, k.table, "files", NULL, PML_OP_IS_NULL, NULL, 0, &err));
+    refused(pml_system_predicate_leaf(&(pml_predicate *){NULL}, k.table, NULL, "bucket", PML_OP_IS_NULL, NULL, 0, &err));
+    refused(pml_system_predicate_leaf(&(pml_predicate *){NULL}, NULL, "files", "bucket", PML_OP_IS_NULL, NULL, 0, &err));
     refused(pml_table_latest_snapshot(NULL, k.table, &err));
     refused(pml_table_route(NULL, k.table, &array, &schema, &err));
     refused(pml_routes_get(NULL, routes, 0, &err));

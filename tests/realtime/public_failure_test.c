@@ -84,6 +84,9 @@ static int drain(int64_t *rows, struct ArrowArrayStream *stream, pml_error *err)
 static int step_lists(rt_kit *k, pml_error *err)
 {
     struct ArrowArrayStream stream;
+    struct ArrowSchema schema = {0};
+    pml_predicate *none = NULL;
+    pml_system_options o = PML_SYSTEM_OPTIONS_INIT;
     int64_t rows;
     int rc;
     PML_TRY(pml_table_snapshots(&stream, k->table, err));
@@ -95,7 +98,16 @@ static int step_lists(rt_kit *k, pml_error *err)
     PML_TRY(pml_system_table_open(&stream, k->table, "manifests", NULL, err));
     PML_TRY(drain(&rows, &stream, err));
     assert_true(rows > 0);
+    PML_TRY(pml_system_table_schema(&schema, k->table, "manifests", err));
+    PML_TRY(pml_system_predicate_leaf(&none, k->table, "manifests", "file_name", PML_OP_EQ, &(pml_literal){"x", 1}, 1, err));
+    o.predicate = none;
+    PML_TRY(pml_system_table_open(&stream, k->table, "manifests", &o, err));
+    PML_TRY(drain(&rows, &stream, err));
+    assert_int_equal(rows, 0);
 out:
+    if (schema.release != NULL)
+        schema.release(&schema);
+    pml_predicate_free(none);
     return rc;
 }
 

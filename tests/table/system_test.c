@@ -41,7 +41,8 @@ static const struct {
     {"aggregation_fields", "field_name,field_type,function,function_options,comment"},
     {"table_indexes", "partition,bucket,index_type,file_name,file_size,row_count,dv_ranges"},
     {"ro", NULL},
-    {"audit_log", NULL}};
+    {"audit_log", NULL},
+    {"binlog", NULL}};
 enum { KNOWN = sizeof known / sizeof known[0] };
 
 static pml_table *java_open(test_env *t, const char *name)
@@ -284,10 +285,146 @@ static void reads_go_where_the_options_say(void **state)
     o.predicate = p;
     must_ok(read_all(&rows, NULL, NULL, table, "audit_log", &o, &err), &err);
     assert_int_equal(rows, 2);
-    must_fail_with(PML_E_UNSUPPORTED, read_all(&rows, NULL, NULL, table, "files", &o, &err), &err);
+    must_fail_with(PML_E_INVAL, read_all(&rows, NULL, NULL, table, "options", &o, &err), &err); /* of another table's columns */
     pml_predicate_free(p);
     pml_table_release(table);
     test_env_close(t);
+}
+
+/* ---- conditions ---- */
+
+typedef struct condition {
+    const char *column;
+    pml_predicate_op op;
+    const char *value; /* NULL: none */
+} condition;
+
+/* The rows of a read with one condition, or with either of two. */
+static int read_where(pml_text *text, pml_table *table, const char *name, const char *const *columns, size_t n, const condition *c,
+                      size_t n_conditions, pml_error *err)
+{
+    pml_predicate *leaves[2] = {NULL}, *p = NULL;
+    pml_system_options o = columns_of(columns, n);
+    int64_t rows;
+    int rc = PML_OK;
+    size_t made = 0;
+    o.columns = n == 0 ? NULL : columns;
+    for (; rc == PML_OK && made < n_conditions; made += rc == PML_OK) {
+        const pml_literal value = {c[made].value, c[made].value == NULL ? 0 : strlen(c[made].value)};
+        rc = pml_system_predicate_leaf(&leaves[made], table, name, c[made].column, c[made].op, &value, c[made].value != NULL, err);
+    }
+    if (rc == PML_OK)
+        rc = pml_predicate_or(&p, table->env, leaves, made, err);
+    else
+        for (size_t i = 0; i < made; i++)
+            pml_predicate_free(leaves[i]);
+    o.predicate = p;
+    if (rc == PML_OK)
+        rc = read_all(&rows, text, NULL, table, name, &o, err);
+    pml_predicate_free(p);
+    return rc;
+}
+
+static void must_show_where(pml_table *table, const char *name, const char *column, const condition *c, size_t n, const char *expected)
+{
+    pml_error err = PML_ERROR_INIT;
+    pml_text text = {0};
+    must_ok(read_where(&text, table, name, &column, 1, c, n, &err), &err);
+    assert_string_equal(text.ptr == NULL ? "" : text.ptr, expected);
+    pml_text_clear(&text);
+}
+
+static void conditions_choose_rows(void **state)
+{
+    static const condition deleted[] = {{"rowkind", PML_OP_EQ, "-D"}, {"id", PML_OP_EQ, "4"}}, update = {"rowkind", PML_OP_EQ, "+U"},
+                           small = {"id", PML_OP_LE, "2"}, there = {"v", PML_OP_IS_NOT_NULL, NULL}, later = {"snapshot_id", PML_OP_GE, "3"},
+                           none = {"bucket", PML_OP_IS_NULL, NULL}, first = {"commit_identifier", PML_OP_EQ, "1"};
+    (void)state;
+    test_env *t = test_env_open(NULL);
+    pml_table *table = java_open(t, "changelog_none");
+    must_show_where(table, "audit_log", "id", deleted, 2, "{\"_kind\":\"+I\",\"id\":2}\n{\"_kind\":\"+I\",\"id\":4}\n");
+    must_show_where(table, "audit_log", "id", &update, 1, "{\"_kind\":\"+I\",\"id\":1}\n");
+    must_show_where(table, "audit_log", "rowkind", &small, 1, "{\"_kind\":\"+I\",\"rowkind\":\"+U\"}\n{\"_kind\":\"+I\",\"rowkind\":\"-D\"}\n");
+    must_show_where(table, "binlog", "id", &update, 1, "{\"_kind\":\"+I\",\"id\":[1]}\n");
+    must_show_where(table, "binlog", "id", &there, 1,
+                    "{\"_kind\":\"+I\",\"id\":[1]}\n{\"_kind\":\"+I\",\"id\":[2]}\n{\"_kind\":\"+I\",\"id\":[3]}\n{\"_kind\":\"+I\",\"id\":[4]}\n");
+    must_show_where(table, "snapshots", "snapshot_id", &later, 1, "{\"_kind\":\"+I\",\"snapshot_id\":3}\n");
+    must_show_where(table, "snapshots", "snapshot_id", &first, 1, "{\"_kind\":\"+I\",\"snapshot_id\":1}\n");
+    must_show_where(table, "files", "level", &none, 1, "");
+    pml_table_release(table);
+    test_env_close(t);
+}
+
+static void conditions_that_do_not_fit_are_refused(void **state)
+{
+    static const condition wrong[] = {{"nowhere", PML_OP_IS_NULL, NULL}, {"id", PML_OP_EQ, "1"}, {"rowkind", PML_OP_EQ, NULL}};
+    static const int codes[] = {PML_E_NOT_FOUND, PML_E_INVAL, PML_E_INVAL}; /* id is an array in binlog */
+    pml_error err = PML_ERROR_INIT;
+    (void)state;
+    test_env *t = test_env_open(NULL);
+    pml_table *table = java_open(t, "changelog_none");
+    for (size_t i = 0; i < 3; i++)
+        must_fail_with(codes[i], read_where(NULL, table, "binlog", NULL, 0, &wrong[i], 1, &err), &err);
+    must_fail_with(PML_E_NOT_FOUND, read_where(NULL, table, "nothing", NULL, 0, &wrong[0], 1, &err), &err);
+    pml_table_release(table);
+    test_env_close(t);
+}
+
+static void numbers_are_shown_where_the_option_says(void **state)
+{
+    static const char *const columns[] = {"_SEQUENCE_NUMBER", "rowkind", "id"};
+    static const condition high = {"_SEQUENCE_NUMBER", PML_OP_GE, "6"};
+    (void)state;
+    test_env *t = test_env_open(NULL);
+    pml_error err = PML_ERROR_INIT;
+    pml_table_open_options options = PML_TABLE_OPEN_OPTIONS_INIT;
+    const pml_option_pair on = {"table-read.sequence-number.enabled", "true"};
+    struct ArrowSchema schema;
+    pml_text text = {0};
+    pml_table *table;
+    char path[512];
+    options.options = &on;
+    options.n_options = 1;
+    (void)snprintf(path, sizeof path, "%s/changelog_none", PML_JAVA_TABLES);
+    must_ok(pml_table_open(&table, t->env, path, &options, &err), &err);
+    must_ok(read_where(&text, table, "binlog", columns, 3, &high, 1, &err), &err);
+    assert_string_equal(text.ptr, "{\"_kind\":\"+I\",\"_SEQUENCE_NUMBER\":8,\"rowkind\":\"+U\",\"id\":[1]}\n"
+                                  "{\"_kind\":\"+I\",\"_SEQUENCE_NUMBER\":6,\"rowkind\":\"+I\",\"id\":[3]}\n");
+    must_ok(pml_system_table_schema(&schema, table, "audit_log", &err), &err);
+    assert_string_equal(schema.children[1]->name, "_SEQUENCE_NUMBER");
+    schema.release(&schema);
+    pml_text_clear(&text);
+    pml_table_release(table);
+    (void)snprintf(path, sizeof path, "%s/append_statistics", PML_JAVA_TABLES);
+    must_ok(pml_table_open(&table, t->env, path, &options, &err), &err);
+    must_fail_with(PML_E_INVAL, read_where(NULL, table, "audit_log", NULL, 0, NULL, 0, &err), &err);
+    pml_table_release(table);
+    test_env_close(t);
+}
+
+static void no_failure_of_a_condition_goes_wrong(void **state)
+{
+    static const struct {
+        const char *name;
+        condition c;
+    } cases[] = {{"binlog", {"rowkind", PML_OP_EQ, "+U"}}, {"audit_log", {"id", PML_OP_GE, "2"}}, {"snapshots", {"snapshot_id", PML_OP_GE, "2"}}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        test_env *t = test_env_open(NULL);
+        pml_table *table = java_open(t, "changelog_none");
+        bool reached = true;
+        for (long long n = 1; reached; n += 1 + n / 50) {
+            pml_error err = PML_ERROR_INIT;
+            test_env_fail_at(t, n);
+            int rc = read_where(NULL, table, cases[i].name, NULL, 0, &cases[i].c, 1, &err);
+            reached = test_env_fail_reached(t);
+            test_env_fail_at(t, 0);
+            if (rc != PML_OK)
+                must_fail_with(PML_E_NOMEM, rc, &err);
+        }
+        pml_table_release(table);
+        test_env_close(t);
+    }
 }
 
 /* ---- what is refused, what fails ---- */
@@ -305,8 +442,8 @@ static void refuse_in(table_kit *k)
         pml_error e = PML_ERROR_INIT;
         must_fail_with(PML_E_NOT_FOUND, read_all(&rows, NULL, NULL, k->table, known[i].name, &o, &e), &e);
     }
-    must_fail_with(PML_E_UNSUPPORTED, read_all(&rows, NULL, NULL, k->table, "binlog", NULL, &err), &err);
-    assert_non_null(strstr(err.message, "needs system-table:binlog"));
+    must_fail_with(PML_E_UNSUPPORTED, read_all(&rows, NULL, NULL, k->table, "file_indexes", NULL, &err), &err);
+    assert_non_null(strstr(err.message, "needs system-table:file_indexes"));
     o = columns_of(twice, 2);
     must_fail_with(PML_E_INVAL, read_all(&rows, NULL, NULL, k->table, "options", &o, &err), &err);
     o.struct_size--;
@@ -351,7 +488,8 @@ static bool is_known_code(int rc)
 
 static const struct {
     const char *table, *name;
-} probes[] = {{"history_tags", "snapshots"},
+} probes[] = {{"changelog_none", "binlog"},
+              {"history_tags", "snapshots"},
               {"history_tags", "schemas"},
               {"history_tags", "tags"},
               {"history_tags", "files"},
@@ -427,6 +565,10 @@ int main(void)
                                        cmocka_unit_test(rows_of_java),
                                        cmocka_unit_test(audit_log_has_deletes_and_any_columns),
                                        cmocka_unit_test(reads_go_where_the_options_say),
+                                       cmocka_unit_test(conditions_choose_rows),
+                                       cmocka_unit_test(conditions_that_do_not_fit_are_refused),
+                                       cmocka_unit_test(numbers_are_shown_where_the_option_says),
+                                       cmocka_unit_test(no_failure_of_a_condition_goes_wrong),
                                        cmocka_unit_test(refused_by_name),
                                        cmocka_unit_test(damage),
                                        cmocka_unit_test(no_failure_of_memory_goes_wrong),

@@ -113,7 +113,10 @@ exits 2 dump t --watermark much
 exits 2 dump t --tag x --snapshot 1
 
 exits 0 dump t --system files
-exits 3 dump t --system binlog
+exits 0 dump t --system binlog --columns rowkind --filter '{"eq":["rowkind","-D"]}'
+exits 3 dump t --system file_indexes
+exits 4 dump t --system files --filter '{"eq":["nowhere",1]}'
+exits 2 dump t --system files --filter '{"eq":["bucket","x"]}'
 exits 3 dump t --option incremental-between=1,2
 says incremental-between
 

@@ -113,7 +113,8 @@ typedef struct pml_bridge_orc_request {
     /* The wanted columns in the project's form, borrowed. Metadata "paimon.type" of a text that begins with CHAR( strips blanks. */
     const struct ArrowSchema *schema;
     /* 1: a file whose columns carry field ids must have each column once and with the type that such a column has in ORC files. */
-    uint32_t own_schema, reserved;
+    uint32_t own_schema;
+    uint32_t n_optional; /* the last columns, which a file may lack even so */
     /* Seconds that a clock in the zone of instants of TIMESTAMP WITH LOCAL TIME ZONE is ahead of UTC; added to each. NULL: none. */
     int64_t (*zone_offset)(int64_t utc_seconds);
 } pml_bridge_orc_request;

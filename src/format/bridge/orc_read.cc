@@ -92,9 +92,11 @@ arrow::Status OrcSource::open(const pml_bridge_orc_request &request)
     zone_offset_ = request.zone_offset;
     stripe_ = request.first_stripe;
     end_ = request.end_stripe;
+    const size_t needed = static_cast<size_t>(wanted_->num_fields()) - request.n_optional;
     for (const auto &field : wanted_->fields()) {
+        bool optional = columns_.size() >= needed && shared_->native->GetFieldIndex(field->name()) < 0;
         columns_.push_back({field, orc_stored_type(field->type())});
-        ARROW_RETURN_NOT_OK(column_find(&columns_.back(), request.own_schema != 0 && shared_->has_ids));
+        ARROW_RETURN_NOT_OK(column_find(&columns_.back(), request.own_schema != 0 && shared_->has_ids && !optional));
     }
     std::sort(in_file_.begin(), in_file_.end());
     for (auto &column : columns_)
