@@ -239,7 +239,7 @@ int pml_plan__refuse_file(pml_plan *p, int32_t bucket, const pml_data_file *f, p
     if (!p->table->options.data_evolution && !pml_evolution__holds_all(written, f))
         return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_DATA_FILE, f->name,
                              "needs data-evolution: %s of %s holds some of the columns only", f->name, p->table->path);
-    if (bucket < 0)
+    if (bucket < 0 && p->shape != PML_PLAN_STREAM) /* there each file is read by itself, whatever becomes of its rows */
         return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_DATA_FILE, f->name, "needs bucket:postpone: %s of %s is in bucket %d",
                              f->name, p->table->path, bucket);
     if (written == p->schema || written == p->castable)
