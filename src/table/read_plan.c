@@ -189,16 +189,16 @@ static bool known_rows(int64_t *rows, const pml_plan *plan, const pml_split *s)
 }
 
 /* Splits of which the metadata does not know the number of rows are read. */
-static int count_without_predicate(int64_t *rows, pml_plan *plan, pml_error *err)
+static int count_without_predicate(int64_t *rows, pml_plan *plan, size_t n_splits, pml_error *err)
 {
     size_t n = 0;
     int64_t known = 0, counted = 0;
     int rc = PML_OK;
-    pml_split *unknown = pml_env__calloc(plan->env, plan->n_splits, sizeof *unknown);
+    pml_split *unknown = pml_env__calloc(plan->env, n_splits, sizeof *unknown);
     if (unknown == NULL)
         return pml_error__no_memory(err);
     bool over = false;
-    for (size_t i = 0; i < plan->n_splits; i++) {
+    for (size_t i = 0; i < n_splits; i++) {
         if (!known_rows(&known, plan, &plan->splits[i])) {
             unknown[n++] = plan->splits[i];
             continue;
@@ -217,11 +217,18 @@ static int count_without_predicate(int64_t *rows, pml_plan *plan, pml_error *err
 
 int pml_plan_count(int64_t *rows, pml_plan *plan, pml_error *err)
 {
+    size_t n = 0;
+    int64_t more = 0;
     PML_RETURN_IF(pml_error__need(rows, "rows", err));
     *rows = 0;
-    if (plan->predicate != NULL)
-        return count_splits(rows, plan, plan->splits, plan->n_splits, err);
-    int rc = count_without_predicate(rows, plan, err);
+    while (n < plan->n_splits && plan->splits[n].plan == NULL) /* those of the other branch are that plan's to count */
+        n++;
+    int rc = plan->predicate != NULL ? count_splits(rows, plan, plan->splits, n, err) : count_without_predicate(rows, plan, n, err);
+    if (rc == PML_OK && plan->other != NULL)
+        rc = pml_plan_count(&more, plan->other, err);
+    if (rc == PML_OK && __builtin_add_overflow(*rows, more, rows))
+        rc = pml_error__at(err, PML_E_CORRUPT, PML_PLACE_SNAPSHOT, plan->table->path, "the row counts of both branches of %s pass 2^63",
+                           plan->table->path);
     if (rc != PML_OK)
         *rows = 0;
     else if (plan->limit >= 0 && *rows > plan->limit)
