@@ -126,7 +126,7 @@ int pml_stream_error(struct ArrowArrayStream *stream, pml_error *err)
     return own.code;
 }
 
-/* Reads the plan with the columns of its predicate only. */
+/* Reads the plan. */
 static int count_by_reading(int64_t *rows, pml_plan *plan, pml_error *err)
 {
     struct ArrowArrayStream stream;
@@ -149,6 +149,25 @@ static int count_by_reading(int64_t *rows, pml_plan *plan, pml_error *err)
     return rc;
 }
 
+/* Which rows there are depends on which columns are read where deletes go by version columns: as in Java, a group whose columns are not
+   read removes nothing. What counts is a read of all columns. */
+static bool counts_all_columns(const pml_plan *p)
+{
+    const char *groups = pml_table_option(p->table, "partial-update.remove-record-on-sequence-group");
+    return groups != NULL && groups[0] != '\0' && p->table->options.merge_engine == PML_MERGE_ENGINE_PARTIAL_UPDATE;
+}
+
+/* All columns into the plan, in the arena. */
+static int take_all_columns(pml_plan *p, pml_arena *arena, pml_error *err)
+{
+    p->n_columns = p->schema->n_fields;
+    p->columns = pml_arena__array(arena, p->n_columns, sizeof *p->columns);
+    p->out_fields = p->schema->fields;
+    for (size_t i = 0; p->columns != NULL && i < p->n_columns; i++)
+        p->columns[i] = (int32_t)i;
+    return p->columns == NULL ? pml_error__no_memory(err) : PML_OK;
+}
+
 /* The rows of n splits, read with the columns of the predicate only. The plan itself is not changed for others. */
 static int count_splits(int64_t *rows, pml_plan *plan, pml_split *splits, size_t n, pml_error *err)
 {
@@ -167,7 +186,15 @@ static int count_splits(int64_t *rows, pml_plan *plan, pml_split *splits, size_t
                        .splits = splits,
                        .memory = plan->memory,
                        .pins = plan->pins};
-    return count_by_reading(rows, &narrow, err);
+    pml_arena arena;
+    int rc = PML_OK;
+    pml_arena__init(&arena, plan->env);
+    if (counts_all_columns(plan))
+        rc = take_all_columns(&narrow, &arena, err);
+    if (rc == PML_OK)
+        rc = count_by_reading(rows, &narrow, err);
+    pml_arena__clear(&arena);
+    return rc;
 }
 
 /* What the metadata knows of the rows of a split: false if it must be read, because it merges, or nothing says how many rows of a
