@@ -16,6 +16,7 @@ import java_live
 import java_mixed
 import java_random
 import java_roundtrip
+import java_system
 import java_travel
 import support
 
@@ -37,7 +38,8 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         suite = support.Suite(args.keep or scratch, args.only)
         java_random.add_cases(suite, pml, java, args.seed, RANDOM_TABLES if args.random is None else args.random)
-        for area in () if args.random is not None else (java_roundtrip, java_mixed, java_evolution, java_live, java_travel, java_concurrent):
+        for area in () if args.random is not None else (java_roundtrip, java_mixed, java_evolution, java_live, java_travel, java_system,
+                                                               java_concurrent):
             area.add_cases(suite, pml, java, args.seed)
         java.close()
         return suite.finish()
