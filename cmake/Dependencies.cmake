@@ -6,12 +6,14 @@ pkg_check_modules(PML_JANSSON REQUIRED IMPORTED_TARGET jansson)
 pkg_check_modules(PML_ZSTD REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(PML_XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 find_package(ZLIB REQUIRED)
+find_package(BZip2 REQUIRED)
+pkg_check_modules(PML_LZMA REQUIRED IMPORTED_TARGET liblzma)
 find_library(PML_SNAPPY_LIBRARY snappy REQUIRED)
 add_library(pml_jansson INTERFACE)
 target_link_libraries(pml_jansson INTERFACE PkgConfig::PML_JANSSON)
 add_library(pml_deps INTERFACE)
-target_link_libraries(pml_deps INTERFACE pml_jansson PkgConfig::PML_ZSTD PkgConfig::PML_XXHASH ZLIB::ZLIB ${PML_SNAPPY_LIBRARY}
-  Threads::Threads ${CMAKE_DL_LIBS} m)
+target_link_libraries(pml_deps INTERFACE pml_jansson PkgConfig::PML_ZSTD PkgConfig::PML_XXHASH ZLIB::ZLIB BZip2::BZip2
+  PkgConfig::PML_LZMA ${PML_SNAPPY_LIBRARY} Threads::Threads ${CMAKE_DL_LIBS} m)
 
 # Apache Arrow C++: an installed one of the supported version, else the pyarrow wheel that scripts/bootstrap unpacked.
 # scripts/bootstrap asks cmake/FindInstalledArrow.cmake the same question.

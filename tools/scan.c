@@ -29,13 +29,19 @@ int scan_where(pml_predicate **out, pml_table *table, const char *system, const 
     return EXIT_USAGE;
 }
 
-static int set_where(pml_scan *scan, pml_table *table, const scan_request *request)
+static int set_where(pml_scan *scan, const scan_request *request)
 {
     pml_error err = PML_ERROR_INIT;
     pml_predicate *predicate = NULL;
+    pml_table *table; /* names and types are those of the snapshot that is read, as in Java */
+    int rc = pml_scan_table(&table, scan, &err);
+    if (rc != PML_OK)
+        return app_fail(rc, &err);
     int code = scan_where(&predicate, table, NULL, request);
-    int rc = code == EXIT_OK ? pml_scan_set_predicate(scan, predicate, &err) : PML_OK;
+    if (code == EXIT_OK)
+        rc = pml_scan_set_predicate(scan, predicate, &err);
     pml_predicate_free(predicate);
+    pml_table_release(table);
     return rc == PML_OK ? code : app_fail(rc, &err);
 }
 
@@ -59,7 +65,7 @@ int scan_new(pml_scan **out, pml_table *table, const scan_request *request)
         app_list_free(names, n);
     }
     if (rc == PML_OK && code == EXIT_OK && request->where != NULL)
-        code = set_where(*out, table, request);
+        code = set_where(*out, request);
     if (rc == PML_OK && request->limit >= 0)
         rc = pml_scan_set_limit(*out, request->limit, &err);
     if (rc != PML_OK)

@@ -54,7 +54,8 @@ typedef struct pml_literal {
 } pml_literal;
 
 /* column OP literal(s). A comparison with null is false for every row. Errors: PML_E_NOT_FOUND (no such column), PML_E_INVAL
-   (text is no value of the type, number of literals, nested column with a comparison). Returns owned. */
+   (text is no value of the type, number of literals, nested column with a comparison). Returns owned. The column stays the same one
+   whatever it was called at the snapshot that is read; for the names and types of then take `table` from pml_scan_table. */
 PML_API int pml_predicate_leaf(pml_predicate **out, const pml_table *table, const char *column, pml_predicate_op op,
                                const pml_literal *literals, size_t n, pml_error *err);
 /* The children are moved in, also on failure. n = 0: true for AND, false for OR. */
@@ -65,6 +66,10 @@ PML_API void pml_predicate_free(pml_predicate *predicate);
 /* ---- scan ---- */
 PML_API int pml_scan_new(pml_scan **out, pml_table *table, pml_error *err);
 PML_API void pml_scan_free(pml_scan *scan);
+/* The table with the columns that the scan sees now: those of the chosen snapshot's schema in a time travel, which is looked for here, else
+   the scan's own table. For predicates and names of columns: the scan itself stays what it is. PML_E_NOT_FOUND as when planning. Returns
+   owned; free with pml_table_release. */
+PML_API int pml_scan_table(pml_table **out, const pml_scan *scan, pml_error *err);
 /* Columns in the wanted order; each at most once; n = 0: no columns, only row counts. Default: all. */
 PML_API int pml_scan_set_columns(pml_scan *scan, const char *const *names, size_t n, pml_error *err);
 /* Rows for which the predicate is not true are left out, exactly. Copied. NULL: none. */
@@ -86,6 +91,22 @@ PML_API void pml_scan_set_timestamp(pml_scan *scan, int64_t time_ms);
 /* The oldest one whose watermark is this or larger. None is so far: PML_E_NOT_FOUND. Of several snapshots with exactly the wanted
    watermark, or time, the one that Java 1.4.2 takes: any of them. */
 PML_API void pml_scan_set_watermark(pml_scan *scan, int64_t watermark);
+
+/* What changed, instead of what there is: options incremental-between and its kin, or these calls, of which, and of those above, the last
+   counts. Rows come with their kind (PML_READ_ROW_KIND): a row may be there as -D, and several times. Columns are those of the table. Not
+   with rows in memory.
+     DELTA      what APPEND snapshots added, row by row (of tables with deletion vectors or merge-engine first-row nothing before a
+                compaction, as in Java 1.4.2)
+     CHANGELOG  what the changelogs of the snapshots hold: tables with a changelog-producer; those of OVERWRITE snapshots are left out
+     DIFF       what differs: with a primary key the later row where it is new or other (rows that went away only in audit_log, as -D),
+                else the rows of files that only the later snapshot has
+     AUTO       CHANGELOG if the table has a changelog-producer, else DELTA */
+enum { PML_CHANGES_AUTO = 0, PML_CHANGES_DELTA = 1, PML_CHANGES_CHANGELOG = 2, PML_CHANGES_DIFF = 3 };
+/* The snapshots behind `after`, up to and with `upto`. PML_E_INVAL: upto lies before after. What is not there any more is found out when
+   the plan is made: PML_E_NOT_FOUND names what there is. */
+PML_API int pml_scan_set_changes(pml_scan *scan, int64_t after, int64_t upto, int mode, pml_error *err);
+/* DIFF between the snapshots of two tags. The names are copied. */
+PML_API int pml_scan_set_changes_of_tags(pml_scan *scan, const char *after, const char *upto, pml_error *err);
 
 /* ---- plan ---- */
 /* Decides snapshot, files and (with a real-time context) memory views. Errors: PML_E_NOT_FOUND (snapshot), PML_E_UNSUPPORTED
@@ -119,8 +140,8 @@ typedef struct pml_read_options {
     uint32_t reserved;  /* 0 */
 } pml_read_options;
 enum { PML_READ_THREADS_MAX = 64 };
-/* One more column behind those of the plan: `_VALUE_KIND`, int8, never null: the kind of the row, 0 +I or 2 +U (1 -U and 3 -D do not come
-   out of a read). It is that of the merged row where the versions of a key were merged; rows that are read as they lie in their file,
+/* One more column behind those of the plan: `_VALUE_KIND`, int8, never null: the kind of the row, 0 +I or 2 +U, in plans of changes also 1 -U
+   and 3 -D. It is that of the merged row where the versions of a key were merged; rows that are read as they lie in their file,
    and all rows of tables without a primary key, are +I, as in Java. pml_rows_print shows it as "_kind". */
 enum { PML_READ_ROW_KIND = 1 };
 /* A data file may be damaged, or the work of a program that breaks the rules, and nothing in it proves who wrote it, so the rules are
@@ -128,21 +149,78 @@ enum { PML_READ_ROW_KIND = 1 };
      BASIC: what keeps memory safe, and the file's identity (its length and number of rows are those of the manifest; the footer
             agrees with itself; every array has the lengths and offsets that its type needs).
      FULL:  also the values: page checksums where the file has them, text is UTF-8, a DECIMAL has no more digits than its type, a TIME
-            is inside a day, no null in a NOT NULL column.
+            is inside a day, a VARIANT is well-formed, no null in a NOT NULL column.
    What a check finds is PML_E_CORRUPT with the file and the column. Under BASIC such values come out as they are. */
 enum { PML_VALIDATE_DEFAULT = 0, PML_VALIDATE_BASIC = 1, PML_VALIDATE_FULL = 2 };
 #define PML_READ_OPTIONS_INIT {sizeof(pml_read_options), 0, -1, 0, 0, 0, 0}
 
 /* With threads > 1 the stream has as many threads of its own until it is released, which stops and joins them; it still belongs to
    one thread at a time, and gives the same rows in the same order, batches cut elsewhere. Files are read ahead, large ones in parts
-   that begin where their pages do: per thread at most two parts, each up to 16 MiB of batches (one batch, if that is larger). With an
-   allocator, file system or store of your own, expect calls from these threads. Not to be used in a child process made by fork. */
-/* Batches of the plan as struct arrays in the plan's columns. Returns owned (release the stream). A read error comes out of
+   that begin where their pages do: per thread at most two parts, each up to 16 MiB of batches (one batch, if that is larger);
+   and of runs that are merged 32 MiB for all threads. With an allocator, file system or store of your own, expect calls from these threads.
+   Not to be used in a child process made by fork. */
+/* Batches of the plan as struct arrays in the plan's columns; the Arrow formats of types whose form is not their own name: CHAR, VARCHAR
+   u; BINARY, VARBINARY, BLOB z; TIME ttm; TIMESTAMP(p) tsm: to 3, tsu: to 6, tsn: beyond, with LOCAL TIME ZONE tsm:UTC and so on; ARRAY
+   +l; MAP +m; MULTISET +m to int32; VECTOR<T, n> +w:n; VARIANT +s of "value" z and "metadata" z, the Variant encoding of Parquet (what is
+   shredded in files comes whole). Each field says its type in the metadata "paimon.type". Returns owned (release the stream). A read error comes out of
    get_next as an errno value with get_last_error text; pml_stream_error gives the full error. A stream that failed stays failed. */
 PML_API int pml_read_open(struct ArrowArrayStream *out, pml_plan *plan, const pml_read_options *options, pml_error *err);
 /* Copies the error of the last failed call on one of our streams into err and returns its code; PML_E_INVAL for a stream that is
    not ours. */
 PML_API int pml_stream_error(struct ArrowArrayStream *stream, pml_error *err);
+
+/* ---- streams: the table snapshot by snapshot ----
+ *
+ *     pml_stream_scan *s;  pml_stream_scan_new(&s, scan, NULL, &err);
+ *     for (pml_plan *plan; pml_stream_scan_next(&plan, s, &err) == PML_OK; )
+ *         if (plan == NULL) { ... nothing new yet: wait, or end ... }
+ *         else { ... pml_read_open with PML_READ_ROW_KIND ...; pml_plan_free(plan);
+ *                int64_t next = pml_stream_scan_checkpoint(s);    // keep it with what was done with the rows,
+ *                pml_stream_scan_notify(s, next, &err); }         // then tell the table, if it knows this consumer
+ *
+ * A plan holds what one snapshot changed: the rows that it added, or its changelog if the table has a changelog-producer; at the start
+ * perhaps the whole table. Snapshots that change no rows are passed over. Changelogs that outlive their snapshots are read, too. One thread at a time. */
+typedef struct pml_stream_scan pml_stream_scan;
+
+enum {
+    PML_STREAM_OPTIONS = 0,      /* what the table's options scan.mode and scan.* say; without them LATEST_FULL */
+    PML_STREAM_LATEST_FULL,      /* the latest snapshot as a whole, then changes */
+    PML_STREAM_LATEST,           /* changes behind the latest snapshot */
+    PML_STREAM_SNAPSHOT,         /* changes from snapshot `value` on; from the first that is left, if that is a later one */
+    PML_STREAM_SNAPSHOT_FULL,    /* snapshot `value` as a whole, then changes */
+    PML_STREAM_TIMESTAMP,        /* changes of snapshots that are not older than `value`, milliseconds since 1970 */
+    PML_STREAM_COMPACTED_FULL    /* the newest compacted snapshot as a whole (else the latest), then changes */
+};
+enum { PML_STREAM_IGNORE_PROGRESS = 1 }; /* the consumer begins anew; also option consumer.ignore-progress */
+typedef struct pml_stream_options {
+    size_t struct_size;
+    int32_t start;  /* PML_STREAM_* */
+    uint32_t flags; /* PML_STREAM_IGNORE_PROGRESS or 0 */
+    int64_t value;
+    /* The stream goes on where this consumer of the table is, if it has been somewhere (file consumer/consumer-<name>), and Java's expiry keeps the
+       snapshots that it has not seen. NULL: option consumer-id; without that none. Copied. */
+    const char *consumer;
+} pml_stream_options;
+#define PML_STREAM_OPTIONS_INIT {sizeof(pml_stream_options), 0, 0, 0, NULL}
+
+/* Columns and predicate are those of the scan now; which snapshot it names and its limit do not matter, and it may be freed. options NULL:
+   the table's. Of the table's options also scan.bounded.watermark, streaming.read.snapshot.delay, streaming-read-overwrite and
+   streaming-read-append-overwrite count; consumer.expiration-time is for those who commit. Returns owned. Errors: PML_E_INVAL (a start that is none,
+   or at a tag, a watermark or between snapshots; a name that no file can have), PML_E_UNSUPPORTED (a scan with rows in memory). */
+PML_API int pml_stream_scan_new(pml_stream_scan **out, const pml_scan *scan, const pml_stream_options *options, pml_error *err);
+PML_API void pml_stream_scan_free(pml_stream_scan *stream);
+/* What comes next; owned. *out NULL: nothing new yet, ask again later; or the stream has ended. Errors: PML_E_SNAPSHOT_GONE (what
+   comes next has expired: the message says what is left), PML_E_NOT_FOUND (the start is not there; or the table was made anew), those of planning.
+   After an error the stream stands where it stood. */
+PML_API int pml_stream_scan_next(pml_plan **out, pml_stream_scan *stream, pml_error *err);
+/* Whether it ended: a snapshot with a watermark beyond scan.bounded.watermark was met. */
+PML_API int pml_stream_scan_ended(const pml_stream_scan *stream);
+/* The snapshot that comes next; -1 before the first call of pml_stream_scan_next that found one. */
+PML_API int64_t pml_stream_scan_checkpoint(const pml_stream_scan *stream);
+/* Goes on with the changes of this snapshot; -1: starts anew. */
+PML_API int pml_stream_scan_restore(pml_stream_scan *stream, int64_t next, pml_error *err);
+/* Everything before snapshot `next` is done with: written down for the consumer. Nothing without a consumer, or with -1. */
+PML_API int pml_stream_scan_notify(pml_stream_scan *stream, int64_t next, pml_error *err);
 
 /* ---- system tables ---- */
 typedef struct pml_system_options {

@@ -3,6 +3,7 @@
 
 #include "columnar/array_memory.h"
 #include "columnar/value.h"
+#include "columnar/variant.h"
 
 enum { DAY_MS = 86400000, DECIMAL_DIGITS_MAX = 38 };
 
@@ -133,6 +134,21 @@ static int check_not_null(pml_check *c, const struct ArrowArray *a, int64_t row,
     return PML_OK;
 }
 
+/* Rows [row, row + n), none of them null. */
+static int check_variants(pml_check *c, const struct ArrowArray *a, int64_t row, int64_t n)
+{
+    static const pml_type bytes = {.kind = PML_TYPE_VARBINARY};
+    pml_error why = PML_ERROR_INIT;
+    pml_value value, metadata;
+    for (int64_t i = row; i < row + n && c->level >= PML_CHECK_FULL; i++) {
+        pml_value__get(&value, &bytes, a->children[0], a->offset + i);
+        pml_value__get(&metadata, &bytes, a->children[1], a->offset + i);
+        if (pml_variant__check(value.bytes, metadata.bytes, &why) != PML_OK)
+            return pml_check__fail(c, i, "%.150s", why.message);
+    }
+    return PML_OK;
+}
+
 static int values_of_children(pml_check *c, const pml_type *t, const struct ArrowArray *parent, int64_t row, int64_t n)
 {
     int rc = PML_OK;
@@ -156,6 +172,8 @@ static int values_below(pml_check *c, const pml_type *t, const struct ArrowArray
     if (layout == PML_LAYOUT_STRUCT) {
         rc = values_of_children(c, t, a, at, n);
         c->row -= rc != PML_OK ? a->offset : 0;
+        if (rc == PML_OK && t->kind == PML_TYPE_VARIANT)
+            rc = check_variants(c, a, row, n); /* whose members are not null by now */
     } else if (layout == PML_LAYOUT_FIXED_LIST) {
         rc = values_of_children(c, t, a, at * t->length, n * t->length);
         c->row = rc != PML_OK ? c->row / t->length - a->offset : c->row;

@@ -110,7 +110,8 @@ int pml_type__export(struct ArrowSchema *out, pml_env *env, const pml_field *fie
 /* Compares an incoming Arrow schema (a struct) with the expected fields: names, order, Arrow formats; nullability is not
    compared (data is checked instead). PML_E_SCHEMA names the first difference. Metadata is ignored. */
 int pml_type__check_arrow(const struct ArrowSchema *schema, const pml_field *fields, size_t n, pml_error *err);
-/* The same for one column as a file has it: a timestamp's zone is a label there that its form may not keep (INT96 has none). */
+/* The same for one column as a file has it: a timestamp's zone is a label there that its form may not keep (INT96 has none), a VECTOR a
+   list, a VARIANT perhaps shredded (format/variant_shred.h). */
 int pml_type__check_arrow_stored(const struct ArrowSchema *column, const pml_field *field, pml_error *err);
 /* The Arrow format string of a type, e.g. "d:10,2", into text[48]. */
 void pml_type__arrow_format(char text[48], const pml_type *t);

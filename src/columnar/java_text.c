@@ -205,3 +205,19 @@ int pml_java_text__to_string(pml_buf *out, const pml_type *t, const pml_value *v
         rc = append_common(out, t, v, err);
     return rc == PML_E_UNSUPPORTED ? rc : pml_buf__check(out, err);
 }
+
+/* Characters beyond U+FFFF, which begin with F0 and more here, come before U+E000 to U+FFFF. */
+int pml_java_text__compare(pml_bytes x, pml_bytes y)
+{
+    size_t i = 0, n = x.len < y.len ? x.len : y.len;
+    while (i < n && x.ptr[i] == y.ptr[i])
+        i++;
+    if (i == n)
+        return pml_bytes_compare(x, y);
+    /* The first byte that differs may be inside a character: then both are of the same kind. */
+    bool high_x = x.ptr[i] >= 0xf0, high_y = y.ptr[i] >= 0xf0, private_x = x.ptr[i] >= 0xee,
+         private_y = y.ptr[i] >= 0xee;
+    if (high_x != high_y && private_x && private_y)
+        return high_x ? -1 : 1;
+    return x.ptr[i] < y.ptr[i] ? -1 : 1;
+}

@@ -12,4 +12,7 @@ int pml_java_text__cast(pml_buf *out, const pml_type *t, const pml_value *v, pml
    milliseconds, "2023-11-14T22:13:20". PML_E_UNSUPPORTED for binaries (Java prints an object address) and nested types. */
 int pml_java_text__to_string(pml_buf *out, const pml_type *t, const pml_value *v, pml_error *err);
 
+/* String.compareTo of two texts: by UTF-16 units, where pml_bytes_compare goes by characters. */
+int pml_java_text__compare(pml_bytes x, pml_bytes y);
+
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "columnar/value.h"
+#include "columnar/variant.h"
 
 bool pml_row_text__is_null(const struct ArrowArray *array, int64_t row)
 {
@@ -178,6 +179,37 @@ static int append_row(pml_buf *out, const pml_type *t, const struct ArrowArray *
     return pml_buf__append_byte(out, '}');
 }
 
+static pml_bytes bytes_at(const struct ArrowArray *array, int64_t row)
+{
+    static const pml_type bytes = {.kind = PML_TYPE_VARBINARY};
+    pml_value v;
+    pml_value__get(&v, &bytes, array, row);
+    return v.kind == PML_VALUE_NULL ? (pml_bytes){NULL, 0} : v.bytes;
+}
+
+int pml_row_text__append_variant(pml_buf *out, const struct ArrowArray *array, int64_t row)
+{
+    pml_bytes value = bytes_at(array->children[0], array->offset + row), metadata = bytes_at(array->children[1], array->offset + row);
+    int rc = out->rc == PML_OK ? pml_variant__print(out, value, metadata, NULL) : out->rc;
+    if (out->rc == PML_OK)
+        out->rc = rc; /* its bytes are malformed */
+    return out->rc;
+}
+
+/* The JSON of a variant is a text in the JSON of the row. */
+static int append_variant(pml_buf *out, const struct ArrowArray *array, int64_t row)
+{
+    pml_buf text;
+    pml_buf__init(&text, out->env, out->max);
+    int rc = pml_row_text__append_variant(&text, array, row);
+    if (rc == PML_OK)
+        rc = pml_row_text__append_string(out, text.data, text.len);
+    if (out->rc == PML_OK)
+        out->rc = rc;
+    pml_buf__clear(&text);
+    return out->rc;
+}
+
 int pml_row_text__append(pml_buf *out, const pml_type *t, const struct ArrowArray *array, int64_t row)
 {
     int64_t at = array->offset + row;
@@ -193,6 +225,7 @@ int pml_row_text__append(pml_buf *out, const pml_type *t, const struct ArrowArra
     case PML_TYPE_MAP:
     case PML_TYPE_MULTISET: offsets = array->buffers[1]; return append_map(out, t, array, offsets[at], offsets[at + 1]);
     case PML_TYPE_ROW: return append_row(out, t, array, row);
+    case PML_TYPE_VARIANT: return append_variant(out, array, row);
     default: return append_atom(out, t, array, row);
     }
 }

@@ -95,7 +95,18 @@ static int type_from_text(pml_type *out, pml_arena *arena, const struct ArrowSch
 static int schema_fields(pml_field *fields, pml_arena *arena, struct ArrowSchema *const *children, size_t n, int depth,
                          pml_error *err);
 
-/* Constructed types: the format gives the shape, the first word of the metadata tells MULTISET from MAP. */
+static bool is_variant(const struct ArrowSchema *s)
+{
+    static const char *const members[] = {"value", "metadata"};
+    bool so = strcmp(s->format, "+s") == 0 && s->n_children == 2;
+    for (int i = 0; i < 2 && so; i++) {
+        const struct ArrowSchema *c = s->children[i];
+        so = c->name != NULL && strcmp(c->name, members[i]) == 0 && c->format != NULL && strcmp(c->format, "z") == 0;
+    }
+    return so;
+}
+
+/* Constructed types: the format gives the shape, the first word of the metadata tells MULTISET from MAP and VARIANT from ROW. */
 static int type_constructed(pml_type *out, pml_arena *arena, const struct ArrowSchema *s, const char *word,
                             size_t word_len, int depth, pml_error *err)
 {
@@ -103,10 +114,10 @@ static int type_constructed(pml_type *out, pml_arena *arena, const struct ArrowS
     struct ArrowSchema *const *children = s->children;
     size_t n = (size_t)s->n_children;
     int64_t length;
-    if (word_len >= 7 && memcmp(word, "VARIANT", 7) == 0)
-        return pml_error__set(err, PML_E_UNSUPPORTED,
-                              "column \"%s\": text of rows needs type:variant, which this version lacks",
-                              s->name == NULL ? "" : s->name);
+    if (word_len >= 7 && memcmp(word, "VARIANT", 7) == 0 && is_variant(s)) {
+        out->kind = PML_TYPE_VARIANT;
+        return PML_OK;
+    }
     if (strcmp(f, "+l") == 0 && n == 1) {
         out->kind = PML_TYPE_ARRAY;
     } else if (strncmp(f, "+w:", 3) == 0 && n == 1 && pml_number__int64(&length, f + 3, strlen(f + 3)) && length > 0 &&

@@ -245,10 +245,23 @@ out:
     return rc == PML_E_NOMEM ? pml_error__no_memory(err) : pml_error__set(err, rc, "a type text is too long to export");
 }
 
-static int check_node(const struct ArrowSchema *a, const shape *s, const pml_type *of_map, bool any_zone, const char *column,
+static int check_node(const struct ArrowSchema *a, const shape *s, const pml_type *of_map, bool stored, const char *column,
                       pml_error *err);
 
-static int check_children(const struct ArrowSchema *a, const shape *s, const pml_type *of_map, bool any_zone, const char *column,
+/* As files have it: value and metadata in any order, and where typed_value keeps parts of it (format/variant_shred.h) perhaps no value. */
+static int check_stored_variant(const struct ArrowSchema *a, const char *column, pml_error *err)
+{
+    bool metadata = false, value = false;
+    for (int64_t i = 0; i < a->n_children && a->children != NULL; i++) {
+        const struct ArrowSchema *x = a->children[i];
+        bool bytes = x != NULL && x->name != NULL && x->format != NULL && strcmp(x->format, "z") == 0;
+        metadata = metadata || (bytes && strcmp(x->name, "metadata") == 0);
+        value = value || (bytes && strcmp(x->name, "value") == 0) || (x != NULL && x->name != NULL && strcmp(x->name, "typed_value") == 0);
+    }
+    return metadata && value ? PML_OK : pml_error__set(err, PML_E_SCHEMA, "column '%s': the group is no VARIANT", column);
+}
+
+static int check_children(const struct ArrowSchema *a, const shape *s, const pml_type *of_map, bool stored, const char *column,
                           pml_error *err)
 {
     size_t n = child_count(s);
@@ -264,17 +277,17 @@ static int check_children(const struct ArrowSchema *a, const shape *s, const pml
         if (by_name && (x->name == NULL || strcmp(x->name, c.name) != 0))
             return pml_error__set(err, PML_E_SCHEMA, "column '%s': member %zu is named '%s', expected '%s'", column, i,
                                   x->name == NULL ? "" : x->name, c.name);
-        PML_RETURN_IF(check_node(x, &c, s->type, any_zone, column, err));
+        PML_RETURN_IF(check_node(x, &c, s->type, stored, column, err));
     }
     return PML_OK;
 }
 
 /* The specification lets a producer write the width of a decimal: "d:10,2,128" is "d:10,2". */
-static bool format_is(const char *got, const pml_type *t, bool any_zone)
+static bool format_is(const char *got, const pml_type *t, bool stored)
 {
     const char *constant = constant_format(t);
     char expected[48];
-    if (any_zone && (t->kind == PML_TYPE_TIMESTAMP || t->kind == PML_TYPE_TIMESTAMP_LTZ))
+    if (stored && (t->kind == PML_TYPE_TIMESTAMP || t->kind == PML_TYPE_TIMESTAMP_LTZ))
         return strncmp(got, constant, strlen("tsn:")) == 0;
     if (constant != NULL)
         return strcmp(got, constant) == 0;
@@ -285,7 +298,7 @@ static bool format_is(const char *got, const pml_type *t, bool any_zone)
     return t->kind == PML_TYPE_DECIMAL && strncmp(got, expected, n) == 0 && strcmp(got + n, ",128") == 0;
 }
 
-static int check_node(const struct ArrowSchema *a, const shape *s, const pml_type *of_map, bool any_zone, const char *column,
+static int check_node(const struct ArrowSchema *a, const shape *s, const pml_type *of_map, bool stored, const char *column,
                       pml_error *err)
 {
     const pml_type *t = s->type == NULL ? &null_type : s->type;
@@ -294,12 +307,15 @@ static int check_node(const struct ArrowSchema *a, const shape *s, const pml_typ
         return pml_error__set(err, PML_E_SCHEMA, "column '%s': the Arrow schema is released or has no format", column);
     if (a->dictionary != NULL)
         return pml_error__set(err, PML_E_SCHEMA, "column '%s' is dictionary-encoded; decode it first", column);
-    if (!format_is(a->format, t, any_zone)) {
+    bool list = stored && t->kind == PML_TYPE_VECTOR && strcmp(a->format, "+l") == 0; /* which a vector is in files */
+    if (!format_is(a->format, t, stored) && !list) {
         pml_type__arrow_format(format, t);
         return pml_error__set(err, PML_E_SCHEMA, "column '%s' has Arrow format '%.40s', expected '%s' (%s)", column,
                               a->format, format, pml_type__word(t->kind));
     }
-    return check_children(a, s, of_map, any_zone, column, err);
+    if (stored && t->kind == PML_TYPE_VARIANT)
+        return check_stored_variant(a, column, err);
+    return check_children(a, s, of_map, stored, column, err);
 }
 
 int pml_type__check_arrow(const struct ArrowSchema *schema, const pml_field *fields, size_t n, pml_error *err)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Avro object container files, bounded (Avro specification 1.11; codecs null, deflate, snappy, zstandard).
+ * Avro object container files, bounded (Avro specification 1.11; codecs null, deflate, snappy, zstandard; bzip2 and xz are read).
  *
  * Reading: the writer's schema is compiled once into a flat program whose fields are matched by name to a table of wanted
  * fields; records are then decoded straight into caller's slots, without a tree per record. Fields of the file that nobody
@@ -40,7 +40,7 @@ typedef struct pml_avro_field {
     bool optional; /* data files: Paimon's own, too, may lack it */
     size_t n_children;
     const struct pml_avro_field *children;
-    const pml_type *type; /* COLUMN */
+    const pml_type *type; /* COLUMN; of metadata files also what a number, text or bytes is in ORC and Parquet (meta/manifest_rows.h) */
     uint32_t slot;        /* data files: the number of the column; else the place among its siblings counts */
 } pml_avro_field;
 

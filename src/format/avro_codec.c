@@ -7,6 +7,8 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
+#include "format/unpack.h"
+
 enum {
     CODEC_FIRST_SIZE = 128 * 1024, /* writers close blocks at about 64 KB */
     SNAPPY_CRC_SIZE = 4
@@ -69,16 +71,19 @@ int pml_avro_codec__init(pml_avro_codec *c, pml_env *env, pml_bytes name, int le
     } known[] = {{"null", PML_AVRO_CODEC_NULL},
                  {"deflate", PML_AVRO_CODEC_DEFLATE},
                  {"snappy", PML_AVRO_CODEC_SNAPPY},
+                 {"bzip2", PML_AVRO_CODEC_BZIP2},
+                 {"xz", PML_AVRO_CODEC_XZ},
                  {"zstandard", PML_AVRO_CODEC_ZSTANDARD}};
     *c = (pml_avro_codec){.env = env, .level = level};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (name.len == strlen(known[i].name) && memcmp(name.ptr, known[i].name, name.len) == 0)
             c->kind = known[i].kind;
-    if (c->kind == 0)
+    bool read_only = c->kind == PML_AVRO_CODEC_BZIP2 || c->kind == PML_AVRO_CODEC_XZ;
+    if (c->kind == 0 || (writing && read_only))
         return pml_error__at(
             err, PML_E_UNSUPPORTED, PML_PLACE_FILE, file,
-            "needs avro-codec:%.*s: %s is packed with it; known are null, deflate, snappy and zstandard (options file.compression and "
-            "manifest.compression)",
+            "needs avro-codec:%.*s: %s is packed with it; known are null, deflate, snappy and zstandard, and bzip2 and xz for reading "
+            "(options file.compression and manifest.compression)",
             (int)(name.len > 32 ? 32 : name.len), (const char *)name.ptr, file);
     if (c->kind == PML_AVRO_CODEC_ZSTANDARD) {
         c->context = writing ? (void *)ZSTD_createCCtx() : (void *)reading_context(env);
@@ -151,42 +156,43 @@ static int zstd_decompress(pml_avro_codec *c, pml_buf *out, pml_bytes in, size_t
 
 enum { ZLIB_TRAILER_BYTES = 4 };
 
-static int inflate_all(z_stream *z, pml_buf *out, size_t max, const char *file, pml_error *err)
+static int unpack_all(pml_unpack *u, pml_buf *out, pml_bytes *in, size_t max, const char *file, pml_error *err)
 {
-    size_t room = CODEC_FIRST_SIZE;
-    int status = Z_OK;
-    while (status != Z_STREAM_END) {
+    bool ended = false;
+    while (!ended) {
+        size_t n, before = in->len, room = CODEC_FIRST_SIZE;
+        const char *why;
         if (out->len == max)
             return codec_too_large(err, file, max);
         room = room > max - out->len ? max - out->len : room;
         uint8_t *to = pml_buf__reserve(out, room);
         if (to == NULL)
             return pml_buf__check(out, err);
-        z->next_out = to;
-        z->avail_out = (uInt)room;
-        status = inflate(z, Z_NO_FLUSH);
-        out->len += room - z->avail_out;
-        if (status != Z_OK && status != Z_STREAM_END)
-            return codec_corrupt(err, file, z->msg == NULL ? "deflate data ends too early" : z->msg);
+        int rc = pml_unpack__step(u, in, to, room, &n, &ended, &why);
+        out->len += n;
+        if (rc == PML_E_NOMEM)
+            return pml_error__no_memory(err);
+        if (rc == PML_E_LIMIT)
+            return pml_error__at(err, rc, PML_PLACE_FILE, file, "a block of %s cannot be decompressed: %s", file, why);
+        if (rc != PML_OK || (n == 0 && !ended && in->len == before))
+            return codec_corrupt(err, file, rc != PML_OK ? why : "its packed data ends too early");
     }
-    /* Python's fastavro, and so pypaimon, leaves three bytes of zlib's checksum there; Avro's own reader ignores what follows. */
-    return z->avail_in <= ZLIB_TRAILER_BYTES ? PML_OK : codec_corrupt(err, file, "bytes behind the deflate data");
+    return PML_OK;
 }
 
-static int deflate_decompress(pml_buf *out, pml_bytes in, size_t max, const char *file, pml_error *err)
+/* What a stream library unpacks. At most tail_max bytes may follow. */
+static int stream_decompress(pml_avro_codec *c, pml_unpack_kind kind, pml_buf *out, pml_bytes in, size_t max, size_t tail_max,
+                             const char *file, pml_error *err)
 {
-    z_stream z = {0};
-    if (in.len > UINT32_MAX)
-        return codec_too_large(err, file, max);
-    if (inflateInit2(&z, -MAX_WBITS) != Z_OK)
-        return pml_error__no_memory(err);
-    z.next_in = (Bytef *)(uintptr_t)in.ptr; /* zlib only reads it */
-    z.avail_in = (uInt)in.len;
+    pml_unpack *u;
+    PML_RETURN_IF(pml_unpack__new(&u, c->env, kind, err));
     pml_buf__reset(out);
     /* One byte more than allowed, so that a block of exactly max bytes reaches its end mark. */
-    int rc = inflate_all(&z, out, max + 1, file, err);
-    (void)inflateEnd(&z);
-    return rc == PML_OK && out->len > max ? codec_too_large(err, file, max) : rc;
+    int rc = unpack_all(u, out, &in, max + 1, file, err);
+    pml_unpack__free(u);
+    if (rc == PML_OK && out->len > max)
+        return codec_too_large(err, file, max);
+    return rc == PML_OK && in.len > tail_max ? codec_corrupt(err, file, "bytes behind the packed data") : rc;
 }
 
 static int snappy_decompress(pml_buf *out, pml_bytes in, size_t max, const char *file, pml_error *err)
@@ -221,7 +227,11 @@ int pml_avro_codec__decompress(pml_avro_codec *c, pml_buf *out, pml_bytes in, si
         pml_buf__reset(out);
         (void)pml_buf__append(out, in.ptr, in.len);
         return pml_buf__check(out, err);
-    case PML_AVRO_CODEC_DEFLATE: return deflate_decompress(out, in, max, file, err);
+    case PML_AVRO_CODEC_DEFLATE:
+        /* Python's fastavro, and so pypaimon, leaves three bytes of zlib's checksum there; Avro's own reader ignores what follows. */
+        return stream_decompress(c, PML_UNPACK_DEFLATE, out, in, max, ZLIB_TRAILER_BYTES, file, err);
+    case PML_AVRO_CODEC_BZIP2: return stream_decompress(c, PML_UNPACK_BZIP2, out, in, max, 0, file, err);
+    case PML_AVRO_CODEC_XZ: return stream_decompress(c, PML_UNPACK_XZ, out, in, max, 0, file, err);
     case PML_AVRO_CODEC_SNAPPY: return snappy_decompress(out, in, max, file, err);
     case PML_AVRO_CODEC_ZSTANDARD: return zstd_decompress(c, out, in, max, file, err);
     }
@@ -287,6 +297,8 @@ int pml_avro_codec__compress(pml_avro_codec *c, pml_buf *out, pml_bytes in, pml_
     case PML_AVRO_CODEC_DEFLATE: return deflate_compress(out, in, err);
     case PML_AVRO_CODEC_SNAPPY: return snappy_pack(out, in, err);
     case PML_AVRO_CODEC_ZSTANDARD: return zstd_compress(c, out, in, err);
+    case PML_AVRO_CODEC_BZIP2:
+    case PML_AVRO_CODEC_XZ: break; /* refused by init */
     }
     return pml_error__set(err, PML_E_INTERNAL, "unknown Avro codec %d", (int)c->kind);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The block codecs of Avro files. The only place that calls zlib, snappy and zstd for them. */
+/* The block codecs of Avro files. The only place that calls snappy and zstd for them, and zlib to pack. */
 #ifndef PML_FORMAT_AVRO_CODEC_H
 #define PML_FORMAT_AVRO_CODEC_H
 
@@ -10,7 +10,9 @@ typedef enum pml_avro_codec_kind {
     PML_AVRO_CODEC_NULL = 1,
     PML_AVRO_CODEC_DEFLATE,  /* raw deflate, no zlib header */
     PML_AVRO_CODEC_SNAPPY,   /* raw snappy and the CRC-32 of the plain bytes, big-endian */
-    PML_AVRO_CODEC_ZSTANDARD /* zstd frames */
+    PML_AVRO_CODEC_ZSTANDARD, /* zstd frames */
+    PML_AVRO_CODEC_BZIP2,     /* bzip2 and xz: read, not written */
+    PML_AVRO_CODEC_XZ
 } pml_avro_codec_kind;
 
 typedef struct pml_avro_codec {

@@ -91,7 +91,7 @@ static int open_file(data_reader *r, const pml_format_read *q, pml_error *err)
 {
     pml_bytes schema;
     int64_t total;
-    PML_RETURN_IF(pml_input__open(&r->in, r->env, r->path, err));
+    PML_RETURN_IF(pml_format__open_input(&r->in, r->env, r->path, q, err));
     PML_RETURN_IF(pml_format__check_identity(r->path, q, pml_input__size(r->in), -1, err));
     PML_RETURN_IF(pml_avro_container__open(&r->file, r->env, (pml_bytes){0}, r->in, r->path, PML_AVRO_DATA_HEADER_MAX, &schema, err));
     PML_RETURN_IF(pml_avro_program__compile_columns(&r->program, &r->arena, schema, r->path, r->columns.fields, r->n_fields,

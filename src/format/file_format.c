@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "format/avro_data.h"
+#include "format/blob.h"
 #include "format/bridge_load.h"
 #include "format/orc.h"
 #include "format/parquet.h"
@@ -22,22 +23,45 @@ struct pml_format_writer {
 static int unknown_format(const char *format, const char *path, pml_error *err)
 {
     return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_DATA_FILE, path,
-                         "needs format:%s: this version reads Parquet, ORC and Avro data files and writes Parquet (%s)", format, path);
+                         "needs format:%s: this version reads Parquet, ORC, Avro and blob data files and writes Parquet (%s)", format, path);
 }
 
 int pml_format__check_readable(const char *format, const char *path, bool untrusted, pml_error *err)
 {
     if (strcmp(format, "orc") == 0 && untrusted)
         return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_DATA_FILE, path,
-                             "needs trusted-input: ORC data files are trusted input, and read.untrusted is true (%s)", path);
-    bool known = strcmp(format, "parquet") == 0 || strcmp(format, "orc") == 0 || strcmp(format, "avro") == 0;
+                             "needs trusted-input: ORC files are trusted input, and read.untrusted is true (%s)", path);
+    bool known = strcmp(format, "parquet") == 0 || strcmp(format, "orc") == 0 || strcmp(format, "avro") == 0 || strcmp(format, "blob") == 0;
     return known ? PML_OK : unknown_format(format, path, err);
+}
+
+static bool has_blobs(const pml_type *t)
+{
+    bool some = t->kind == PML_TYPE_BLOB;
+    for (size_t i = 0; i < t->n_children && !some; i++)
+        some = has_blobs(&t->children[i].type);
+    return some;
+}
+
+/* A BLOB among other columns is the place where its bytes are (blob-descriptor-field): a path or an address anywhere, which a table that
+   came from somewhere must not make us read. */
+static int refuse_descriptors(const char *path, const pml_format_read *request, pml_error *err)
+{
+    for (size_t i = 0; i < request->n_fields; i++)
+        if (has_blobs(&request->fields[i].type))
+            return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_DATA_FILE, path,
+                                 "needs blob-descriptor-field: column '%.80s' of %s holds places of BLOBs, which this version does not follow",
+                                 request->fields[i].name, path);
+    return PML_OK;
 }
 
 int pml_format__open(struct ArrowArrayStream *out, pml_env *env, const char *format, const char *path,
                      const pml_format_read *request, pml_error *err)
 {
     PML_RETURN_IF(pml_format__check_readable(format, path, request->untrusted, err));
+    if (strcmp(format, "blob") == 0)
+        return pml_blob__open(out, env, path, request, err);
+    PML_RETURN_IF(refuse_descriptors(path, request, err));
     if (strcmp(format, "avro") == 0)
         return pml_avro_data__open(out, env, path, request, err);
     if (strcmp(format, "orc") == 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Data files by format: one way in, one way out, batches in the canonical Arrow form of the wanted fields. Which code serves a
- * format is decided here by its name; today that is Parquet, ORC and Avro (the last two for reading). PML_E_UNSUPPORTED "needs
+ * format is decided here by its name; today that is Parquet, ORC, Avro and blob files (the last three for reading). PML_E_UNSUPPORTED "needs
  * format:<f>" for others.
  */
 #ifndef PML_FORMAT_FILE_FORMAT_H
@@ -9,6 +9,7 @@
 
 #include "columnar/row_set.h"
 #include "columnar/batch.h"
+#include "util/bytes.h"
 
 typedef struct pml_format_read {
     const pml_field *fields; /* wanted, in this order; matched to the file by name, missing ones read as null */
@@ -36,6 +37,8 @@ typedef struct pml_format_read {
     bool orc_ltz_exact;
     /* Formats whose reader cannot stand hostile bytes are refused: ORC. */
     bool untrusted;
+    /* What the file holds, when it is in memory already: borrowed until the stream is released. The path is then only a name. */
+    pml_bytes content;
     /* What the metadata says of the file; PML_E_CORRUPT when it is another. 0: unknown. */
     int64_t expect_rows, expect_bytes;
 } pml_format_read;

@@ -77,7 +77,7 @@ static int open_file(orc_reader *r, const char *path, const pml_format_read *q, 
 {
     pml_input *in = NULL;
     PML_RETURN_IF(pml_bridge__get(&r->bridge, r->env, err));
-    PML_RETURN_IF(pml_input__open(&in, r->env, path, err));
+    PML_RETURN_IF(pml_format__open_input(&in, r->env, path, q, err));
     int rc = pml_format__check_identity(path, q, pml_input__size(in), -1, err);
     if (rc != PML_OK) {
         pml_input__close(in);
@@ -95,11 +95,31 @@ static int open_file(orc_reader *r, const char *path, const pml_format_read *q, 
     return pml_format__check_identity(path, q, input.size_bytes, rows, err);
 }
 
+/* Java has no form for them in ORC files. Depth is bounded by the parser of types. */
+static bool has_form(const pml_type *t)
+{
+    bool all = t->kind != PML_TYPE_VARIANT && t->kind != PML_TYPE_VECTOR;
+    for (size_t i = 0; i < t->n_children && all; i++)
+        all = has_form(&t->children[i].type);
+    return all;
+}
+
+static int refuse_types(const char *path, const pml_format_read *q, pml_error *err)
+{
+    for (size_t i = 0; i < q->n_fields; i++)
+        if (!has_form(&q->fields[i].type))
+            return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_DATA_FILE, path,
+                                 "needs type-in-orc: column '%.80s' of %s has a VARIANT or VECTOR, which have no form in ORC files",
+                                 q->fields[i].name, path);
+    return PML_OK;
+}
+
 int pml_orc__open(struct ArrowArrayStream *out, pml_env *env, const char *path, const pml_format_read *q, pml_error *err)
 {
     struct ArrowSchema schema = {0};
     int rc;
     memset(out, 0, sizeof *out);
+    PML_RETURN_IF(refuse_types(path, q, err));
     orc_reader *r = pml_env__calloc(env, 1, sizeof *r);
     if (r == NULL)
         return pml_error__no_memory(err);

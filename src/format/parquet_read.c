@@ -7,6 +7,7 @@
 #include "format/bridge_load.h"
 #include "format/parquet_match.h"
 #include "format/read_common.h"
+#include "format/variant_shred.h"
 #include "storage/stream.h"
 
 typedef struct parquet_reader {
@@ -16,7 +17,8 @@ typedef struct parquet_reader {
     struct ArrowArrayStream stream; /* release NULL: no stored column is wanted */
     struct ArrowSchema file_schema; /* what the stream gives, in wanted order */
     struct ArrowSchema out_schema;  /* the canonical form of the wanted fields */
-    bool as_is;                     /* the two agree */
+    pml_variant_shred *shred;       /* of variants in several columns; file_schema is what it makes of them */
+    bool as_is;                     /* the two schemas agree */
     bool check_values;
     pml_selection selection;
     int64_t rows_left, batch_rows;  /* without a stream: rows to make up */
@@ -36,6 +38,7 @@ static void reader_drop(void *owner)
         r->bridge->parquet_close(r->file);
     pml_schema__release(&r->file_schema);
     pml_schema__release(&r->out_schema);
+    pml_variant_shred__free(r->shred);
     pml_arena__clear(&r->arena);
     pml_env__free(env, r);
     pml_env_release(env);
@@ -83,6 +86,17 @@ static int cast_batch(parquet_reader *r, struct ArrowArray *out, struct ArrowArr
     return rc;
 }
 
+/* Variants in several columns become whole. */
+static int assemble_variants(parquet_reader *r, struct ArrowArray *batch, pml_error *err)
+{
+    pml_error why = PML_ERROR_INIT;
+    int rc = r->shred == NULL ? PML_OK : pml_variant_shred__batch(r->shred, batch, &why);
+    if (rc == PML_OK)
+        return PML_OK;
+    pml_array__release(batch);
+    return pml_error__at(err, rc, PML_PLACE_DATA_FILE, r->path, "%.400s (%s)", why.message, r->path);
+}
+
 /* The wanted rows of the next batch of the file, which may be none (release NULL). */
 static int next_of_file(bool *more, parquet_reader *r, struct ArrowArray *out, pml_error *err)
 {
@@ -92,6 +106,7 @@ static int next_of_file(bool *more, parquet_reader *r, struct ArrowArray *out, p
     *more = batch.release != NULL;
     if (!*more)
         return PML_OK;
+    PML_RETURN_IF(assemble_variants(r, &batch, err));
     if (r->as_is) {
         *out = batch;
     } else {
@@ -171,6 +186,13 @@ static int select_rows(parquet_reader *r, const pml_parquet_rows *rows, const pm
     return PML_OK;
 }
 
+static int open_variants(parquet_reader *r, const pml_format_read *q, pml_error *err)
+{
+    pml_error why = PML_ERROR_INIT;
+    int rc = pml_variant_shred__new(&r->shred, r->env, &r->file_schema, q->fields, q->n_fields, &why);
+    return rc == PML_OK ? PML_OK : pml_error__at(err, rc, PML_PLACE_DATA_FILE, r->path, "%.400s (%s)", why.message, r->path);
+}
+
 static int open_stream(parquet_reader *r, const pml_format_read *q, pml_error *err)
 {
     struct ArrowSchema file_schema = {0};
@@ -207,6 +229,7 @@ static int open_stream(parquet_reader *r, const pml_format_read *q, pml_error *e
         rc = r->bridge->stream_error(&r->stream, err);
         goto out;
     }
+    PML_TRY(open_variants(r, q, err));
     r->as_is =
         n_present == q->n_fields && pml_type__check_arrow(&r->file_schema, q->fields, q->n_fields, NULL) == PML_OK;
 out:
@@ -235,7 +258,7 @@ int pml_parquet__open(struct ArrowArrayStream *out, pml_env *env, const char *pa
         goto out;
     }
     PML_TRY(pml_bridge__get(&r->bridge, env, err));
-    PML_TRY(pml_input__open(&in, env, path, err));
+    PML_TRY(pml_format__open_input(&in, env, path, q, err));
     rc = pml_format__check_identity(path, q, pml_input__size(in), -1, err);
     if (rc != PML_OK) {
         pml_input__close(in);

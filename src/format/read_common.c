@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "format/read_common.h"
 
+int pml_format__open_input(pml_input **out, pml_env *env, const char *path, const pml_format_read *request, pml_error *err)
+{
+    return request->content.ptr == NULL ? pml_input__open(out, env, path, err)
+                                        : pml_input__of_bytes(out, env, path, request->content, err);
+}
+
 int pml_format__copy_fields(const pml_field **out, pml_arena *arena, const pml_format_read *request)
 {
     pml_field *fields = pml_arena__array(arena, request->n_fields, sizeof *fields);

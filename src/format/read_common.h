@@ -4,6 +4,10 @@
 #define PML_FORMAT_READ_COMMON_H
 
 #include "format/file_format.h"
+#include "storage/stream.h"
+
+/* The file of a request. */
+int pml_format__open_input(pml_input **out, pml_env *env, const char *path, const pml_format_read *request, pml_error *err);
 
 /* The wanted fields, copied into an arena with names and types. */
 int pml_format__copy_fields(const pml_field **out, pml_arena *arena, const pml_format_read *request);

@@ -5,6 +5,7 @@
  *
  * Both are hash tables of Java objects: no binary key equals any other, not even in one map.
  */
+#include "columnar/java_text.h"
 #include "merge/aggregate_collection.h"
 
 typedef struct map {
@@ -69,23 +70,6 @@ static pml_bytes time_of(const pml_aggregator *a, const map *m, pml_item value, 
     return *null ? (pml_bytes){NULL, 0} : v.bytes;
 }
 
-/* String.compareTo goes by UTF-16 units: characters beyond U+FFFF, which begin with F0 and more here, come before U+E000 to U+FFFF.
-   */
-static int compare_utf16(pml_bytes x, pml_bytes y)
-{
-    size_t i = 0, n = x.len < y.len ? x.len : y.len;
-    while (i < n && x.ptr[i] == y.ptr[i])
-        i++;
-    if (i == n)
-        return pml_bytes_compare(x, y);
-    /* The first byte that differs may be inside a character: then both are of the same kind. */
-    bool high_x = x.ptr[i] >= 0xf0, high_y = y.ptr[i] >= 0xf0, private_x = x.ptr[i] >= 0xee,
-         private_y = y.ptr[i] >= 0xee;
-    if (high_x != high_y && private_x && private_y)
-        return high_x ? -1 : 1;
-    return x.ptr[i] < y.ptr[i] ? -1 : 1;
-}
-
 static int merge_timed(pml_aggregator *a, map *m, pml_collection *acc, pml_item entry)
 {
     bool never, null, null_old;
@@ -108,7 +92,7 @@ static int merge_timed(pml_aggregator *a, map *m, pml_collection *acc, pml_item 
     pml_item old = pml_item__member(acc->items[found - 1], 1);
     null_old = pml_item__is_null(old);
     pml_bytes old_time = null_old ? (pml_bytes){NULL, 0} : time_of(a, m, old, &null_old);
-    if (null_old || compare_utf16(time, old_time) > 0)
+    if (null_old || pml_java_text__compare(time, old_time) > 0)
         acc->items[found - 1] = entry;
     return PML_OK;
 }

@@ -141,6 +141,63 @@ static void runs_number(range *v, size_t n, const range **heap, size_t *n_runs)
     }
 }
 
+/* ---- the order of Java's queue ---- */
+
+/* java.util.PriorityQueue over runs that end where their last file does. Only the steps that decide where equal ones lie are its own. */
+static bool ends_later(const range *a, const range *b)
+{
+    return keys_compare(a->max, b->max, a->n_keys) > 0;
+}
+
+static void queue_add(const range **queue, size_t *n, const range *x)
+{
+    size_t k = (*n)++;
+    while (k > 0 && ends_later(queue[(k - 1) / 2], x)) {
+        queue[k] = queue[(k - 1) / 2];
+        k = (k - 1) / 2;
+    }
+    queue[k] = x;
+}
+
+static const range *queue_poll(const range **queue, size_t *n)
+{
+    const range *first = queue[0], *x = queue[--*n];
+    size_t k = 0;
+    while (k < *n / 2) {
+        size_t child = 2 * k + 1;
+        if (child + 1 < *n && ends_later(queue[child], queue[child + 1]))
+            child++;
+        if (!ends_later(x, queue[child]))
+            break;
+        queue[k] = queue[child];
+        k = child;
+    }
+    queue[k] = x;
+    return first;
+}
+
+/* Numbers the runs as they lie in the queue at the end. renumber: room for n. */
+static void runs_number_queued(range *v, size_t n, const range **queue, size_t *renumber, size_t *n_runs)
+{
+    size_t open = 0;
+    for (size_t i = 0; i < n; i++) {
+        const range *top = i == 0 ? NULL : queue_poll(queue, &open);
+        if (top != NULL && keys_compare(v[i].min, top->max, v[i].n_keys) > 0) {
+            v[i].run = top->run;
+            top = NULL;
+        } else {
+            v[i].run = (*n_runs)++;
+        }
+        queue_add(queue, &open, &v[i]);
+        if (top != NULL)
+            queue_add(queue, &open, top);
+    }
+    for (size_t i = 0; i < open; i++)
+        renumber[queue[i]->run] = i;
+    for (size_t i = 0; i < n; i++)
+        v[i].run = renumber[v[i].run];
+}
+
 typedef struct aged_run {
     pml_sorted_run run;
     const pml_data_file *first;
@@ -159,7 +216,7 @@ static int compare_ages(const void *pa, const void *pb)
 }
 
 /* The files of numbered ranges, run by run; inside of one they stay in order. */
-static int runs_collect(pml_section *out, pml_arena *arena, const range *v, size_t n, size_t n_runs, pml_error *err)
+static int runs_collect(pml_section *out, pml_arena *arena, const range *v, size_t n, size_t n_runs, bool as_numbered, pml_error *err)
 {
     aged_run *aged = pml_arena__array(arena, n_runs, sizeof *aged);
     pml_sorted_run *runs = pml_arena__array(arena, n_runs, sizeof *runs);
@@ -179,16 +236,26 @@ static int runs_collect(pml_section *out, pml_arena *arena, const range *v, size
             a->first = v[i].meta;
         files[ends[v[i].run] + a->run.n++] = v[i].file;
     }
-    qsort(aged, n_runs, sizeof *aged, compare_ages);
+    if (!as_numbered)
+        qsort(aged, n_runs, sizeof *aged, compare_ages);
     for (size_t r = 0; r < n_runs; r++)
         runs[r] = aged[r].run;
     *out = (pml_section){.n_files = n, .n_runs = n_runs, .runs = runs};
     return PML_OK;
 }
 
-static int section_make(pml_section *out, pml_arena *arena, range *v, size_t n, const range **heap, bool by_level, pml_error *err)
+static int section_make(pml_section *out, pml_arena *arena, range *v, size_t n, const range **heap, const pml_sections_request *q,
+                        pml_error *err)
 {
     size_t n_runs = 0;
+    bool by_level = q->by_level;
+    if (q->as_queued) {
+        size_t *renumber = pml_arena__array(arena, n, sizeof *renumber);
+        if (renumber == NULL)
+            return pml_error__no_memory(err);
+        runs_number_queued(v, n, heap, renumber, &n_runs);
+        return runs_collect(out, arena, v, n, n_runs, true, err);
+    }
     if (by_level)
         qsort(v, n, sizeof *v, compare_levels);
     for (size_t from = 0, end; from < n; from = end) {
@@ -196,7 +263,7 @@ static int section_make(pml_section *out, pml_arena *arena, range *v, size_t n, 
             end++;
         runs_number(v + from, end - from, heap, &n_runs);
     }
-    return runs_collect(out, arena, v, n, n_runs, err);
+    return runs_collect(out, arena, v, n, n_runs, false, err);
 }
 
 /* ---- sections ---- */
@@ -229,7 +296,7 @@ int pml_sections__make(pml_sections *out, pml_arena *arena, const pml_sections_r
         return pml_error__no_memory(err);
     for (size_t i = 0, at = 0; i < q->n_files; at++) {
         size_t end = section_end(v, i, q->n_files);
-        PML_RETURN_IF(section_make(&sections[at], arena, v + i, end - i, heap, q->by_level, err));
+        PML_RETURN_IF(section_make(&sections[at], arena, v + i, end - i, heap, q, err));
         i = end;
     }
     *out = (pml_sections){n, sections};

@@ -17,7 +17,7 @@ typedef struct pml_sorted_run {
 typedef struct pml_section {
     size_t n_files;
     size_t n_runs;
-    const pml_sorted_run *runs; /* oldest first, as far as levels and sequence numbers tell */
+    const pml_sorted_run *runs; /* oldest first, as far as levels and sequence numbers tell; or as asked for */
 } pml_section;
 
 typedef struct pml_sections {
@@ -32,6 +32,8 @@ typedef struct pml_sections_request {
     size_t n_files;
     /* A run has files of one level only, which lookup-style merging goes by (merge.h); else runs are as few as can be. */
     bool by_level;
+    /* Runs in the order in which Java's queue happens to hold them: for readers that read one after the other. Not with by_level. */
+    bool as_queued;
 } pml_sections_request;
 
 /* Everything goes to the arena. A file whose keys are damaged, null, not as many as the primary key has, or the wrong way round:

@@ -80,6 +80,21 @@ static int refuse_primary_key(const pml_option_source *s)
                          "needs merge-engine:%.40s: %.120s merges its rows by it, which this version does not", engine, s->where);
 }
 
+/* Without a vector of deleted rows nothing says which of several rows of a key counts but a merge by key, for which the files would have to
+   be sorted by it. Java makes no such table. */
+static int refuse_clustering(const pml_option_source *s)
+{
+    const char *text = pml_option_source__get(s, "pk-clustering-override"), *vectors = pml_option_source__get(s, "deletion-vectors.enabled"),
+               *on_read = pml_option_source__get(s, "deletion-vectors.merge-on-read");
+    bool clusters = s->schema->n_primary_keys > 0 && text != NULL && strcasecmp(text, "true") == 0;
+    if (!clusters || (vectors != NULL && strcasecmp(vectors, "true") == 0 && (on_read == NULL || strcasecmp(on_read, "true") != 0)))
+        return PML_OK;
+    return pml_error__at(s->err, PML_E_UNSUPPORTED, PML_PLACE_OPTION, s->where,
+                         "needs pk-clustering-override: the files of %.120s are not sorted by key and have no deletion vectors that say which "
+                         "rows count, so they cannot be merged",
+                         s->where);
+}
+
 static int refuse_bucket(const pml_option_source *s)
 {
     const char *text = pml_option_source__get(s, "bucket");
@@ -90,17 +105,17 @@ static int refuse_bucket(const pml_option_source *s)
                          s->where);
 }
 
-/* The first of the types we do not read, anywhere in a type. Depth is bounded by the parser. */
-static const char *refused_type(const pml_type *t)
+/* The first of the types we do not read, or not write, anywhere in a type. Depth is bounded by the parser. */
+static const char *refused_type(const pml_type *t, bool for_write)
 {
-    if (t->kind == PML_TYPE_VARIANT)
+    if (t->kind == PML_TYPE_VARIANT && for_write)
         return "variant";
-    if (t->kind == PML_TYPE_VECTOR)
+    if (t->kind == PML_TYPE_VECTOR && for_write)
         return "vector";
-    if (t->kind == PML_TYPE_BLOB)
+    if (t->kind == PML_TYPE_BLOB && for_write)
         return "blob";
     for (size_t i = 0; i < t->n_children; i++) {
-        const char *found = refused_type(&t->children[i].type);
+        const char *found = refused_type(&t->children[i].type, for_write);
         if (found != NULL)
             return found;
     }
@@ -110,11 +125,11 @@ static const char *refused_type(const pml_type *t)
 static int refuse_types(const pml_option_source *s)
 {
     for (size_t i = 0; i < s->schema->n_fields; i++) {
-        const char *type = refused_type(&s->schema->fields[i].type);
+        const char *type = refused_type(&s->schema->fields[i].type, s->for_write);
         if (type != NULL)
             return pml_error__at(s->err, PML_E_UNSUPPORTED, PML_PLACE_SCHEMA, s->where,
-                                 "needs type:%s: column '%.80s' of %.120s has a type that this version does not read",
-                                 type, s->schema->fields[i].name, s->where);
+                                 "needs type:%s: column '%.80s' of %.120s has a type that this version does not %s", type,
+                                 s->schema->fields[i].name, s->where, refused_type(&s->schema->fields[i].type, false) != NULL ? "read" : "write");
     }
     return PML_OK;
 }
@@ -163,6 +178,7 @@ int pml_table_options__check_supported(const pml_table_schema *s, const pml_opti
     const pml_option_source src = {s, overrides, n, for_write, where, err};
     PML_RETURN_IF(refuse_primary_key(&src));
     PML_RETURN_IF(refuse_bucket(&src));
+    PML_RETURN_IF(refuse_clustering(&src));
     PML_RETURN_IF(pml_option_source__refuse(&src));
     PML_RETURN_IF(refuse_types(&src));
     if (!for_write)

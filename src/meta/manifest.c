@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading of metadata files: from Avro values to checked structs. Writing is in manifest_write.c. */
+/* Reading of metadata files: from the values of records to checked structs. Writing is in manifest_write.c. */
 #include "meta/manifest.h"
 
+#include "meta/manifest_rows.h"
 #include "meta/manifest_schema.h"
 
 enum {
@@ -16,6 +17,7 @@ typedef struct decoder {
     const char *file;
     uint32_t place;
     pml_avro_reader *reader;
+    pml_manifest_rows *rows; /* of a file in ORC or Parquet; then reader is NULL */
     pml_arena *arena; /* where texts and lists go */
     pml_arena scratch;
     pml_buf kept; /* structs kept so far, moved to the caller's arena at the end */
@@ -30,22 +32,26 @@ static int decoder_open(decoder *d, pml_arena *arena, pml_bytes bytes, const cha
     d->arena = &d->scratch;
     /* Bounded by the reader, which bounds plain bytes by the size of the file. */
     pml_buf__init(&d->kept, d->env, SIZE_MAX / 2);
+    if (pml_manifest_rows__format(bytes) != NULL)
+        return pml_manifest_rows__open(&d->rows, d->env, bytes, file, fields, n_fields, err);
     return pml_avro_reader__new(&d->reader, d->env, bytes, file, fields, n_fields, err);
 }
 
 static int decoder_next(bool *more, pml_avro_value *values, decoder *d)
 {
     pml_arena__reset(&d->scratch);
-    return pml_avro_reader__next(more, values, d->reader, d->err);
+    return d->reader != NULL ? pml_avro_reader__next(more, values, d->reader, d->err)
+                             : pml_manifest_rows__next(more, values, d->rows, d->err);
 }
 
 static int decoder_close(decoder *d, int rc)
 {
     pml_avro_reader__free(d->reader);
+    pml_manifest_rows__free(d->rows);
     pml_arena__clear(&d->scratch);
     pml_buf__clear(&d->kept);
-    if (rc != PML_OK && d->err != NULL && d->err->place == PML_PLACE_FILE)
-        d->err->place = d->place; /* the container knows only that it is a file */
+    if (rc != PML_OK && d->err != NULL && (d->err->place == PML_PLACE_FILE || d->err->place == PML_PLACE_DATA_FILE))
+        d->err->place = d->place; /* the readers of files do not know whose it is */
     return rc;
 }
 

@@ -70,10 +70,29 @@ static const binding bindings[] = {
     {"sequence.field.sort-order", BIND_INDEX, AT(sequence_order), 0},
     {"force-lookup", BIND_BOOL, AT(force_lookup), 0},
     {"deletion-vectors.merge-on-read", BIND_BOOL, AT(deletion_vectors_merge_on_read), 0},
+    {"pk-clustering-override", BIND_BOOL, AT(pk_clustering), 0},
     {"scan.snapshot-id", BIND_INT64, AT(scan_snapshot_id), 1},
     {"scan.timestamp-millis", BIND_INT64, AT(scan_timestamp_ms), INT64_MIN},
     {"scan.watermark", BIND_INT64, AT(scan_watermark), INT64_MIN},
     {"scan.tag-name", BIND_STRING, AT(scan_tag), 0},
+    {"incremental-between", BIND_STRING, AT(scan_between), 0},
+    {"incremental-between-timestamp", BIND_STRING, AT(scan_between_times), 0},
+    {"incremental-to-auto-tag", BIND_STRING, AT(scan_to_auto_tag), 0},
+    {"incremental-between-scan-mode", BIND_INDEX, AT(between_mode), 0},
+    {"incremental-between-tag-to-snapshot", BIND_BOOL, AT(between_tag_to_snapshot), 0},
+    {"full-compaction.delta-commits", BIND_INT32, AT(full_compaction_delta_commits), 1},
+    {"streaming-read-overwrite", BIND_BOOL, AT(stream_overwrite), 0},
+    {"streaming-read-append-overwrite", BIND_BOOL, AT(stream_append_overwrite), 0},
+    {"streaming.read.snapshot.delay", BIND_INT64, AT(stream_delay_ms), 0},
+    {"scan.bounded.watermark", BIND_INT64, AT(bounded_watermark), INT64_MIN},
+    {"consumer-id", BIND_STRING, AT(consumer_id), 0},
+    {"consumer.ignore-progress", BIND_BOOL, AT(consumer_ignore_progress), 0},
+    {"snapshot.num-retained.min", BIND_INT32, AT(snapshots_min), INT32_MIN},
+    {"snapshot.num-retained.max", BIND_INT32, AT(snapshots_max), INT32_MIN},
+    {"snapshot.time-retained", BIND_INT64, AT(snapshots_ms), INT64_MIN},
+    {"changelog.num-retained.min", BIND_INT32, AT(changelogs_min), INT32_MIN},
+    {"changelog.num-retained.max", BIND_INT32, AT(changelogs_max), INT32_MIN},
+    {"changelog.time-retained", BIND_INT64, AT(changelogs_ms), INT64_MIN},
     {"realtime.enabled", BIND_BOOL, AT(realtime_enabled), 0},
     {"realtime.store", BIND_STRING, AT(rt_store), 0},
     {"realtime.store.stats-mode", BIND_INDEX, AT(rt_stats_mode), 0},
@@ -217,13 +236,20 @@ static int bind_scan(pml_table_options *out, const pml_option_source *s)
 {
     static const struct {
         const char *key, *modes; /* that the option goes with, besides the default one */
-    } ways[] = {[PML_SCAN_LATEST] = {"", "latest-full|full|latest"},
+    } ways[] = {[PML_SCAN_LATEST] = {"", "latest-full|full|latest|compacted-full"},
                 [PML_SCAN_ID] = {"scan.snapshot-id", "from-snapshot|from-snapshot-full"},
                 [PML_SCAN_TAG] = {"scan.tag-name", "from-snapshot"},
                 [PML_SCAN_TIME] = {"scan.timestamp-millis", "from-timestamp"},
-                [PML_SCAN_WATERMARK] = {"scan.watermark", "from-snapshot"}};
+                [PML_SCAN_WATERMARK] = {"scan.watermark", "from-snapshot"},
+                [PML_SCAN_BETWEEN] = {"incremental-between", "incremental"},
+                [PML_SCAN_BETWEEN_TIMES] = {"incremental-between-timestamp", "incremental"},
+                [PML_SCAN_TO_AUTO_TAG] = {"incremental-to-auto-tag", "incremental"}};
     const char *mode = pml_option_source__get(s, "scan.mode");
-    char needs[100] = "";
+    char needs[120] = "";
+    out->scan_mode = mode == NULL ? 0 : index_of(pml_option_rule__find("scan.mode")->values, mode);
+    if (out->scan_mode == PML_START_FULL)
+        out->scan_mode = PML_START_LATEST_FULL;
+    out->has_bounded_watermark = pml_option_source__get(s, "scan.bounded.watermark") != NULL;
     out->scan_by = PML_SCAN_LATEST;
     for (size_t i = 1; i < sizeof ways / sizeof ways[0]; i++) {
         const char *value = pml_option_source__get(s, ways[i].key);
@@ -234,7 +260,8 @@ static int bind_scan(pml_table_options *out, const pml_option_source *s)
             continue;
         if (out->scan_by != PML_SCAN_LATEST)
             return pml_option_source__fail(s, PML_E_INVAL, ways[i].key, value,
-                                           "only one of scan.snapshot-id, scan.tag-name, scan.timestamp-millis and scan.watermark may be set");
+                                           "only one of scan.snapshot-id, scan.tag-name, scan.timestamp-millis, scan.watermark, incremental-between, "
+                                           "incremental-between-timestamp and incremental-to-auto-tag may be set");
         out->scan_by = (int)i;
     }
     if (mode == NULL || strcasecmp(mode, "default") == 0 || pml_option__is_one_of(ways[out->scan_by].modes, mode))
@@ -312,6 +339,13 @@ bool pml_table_options__is_lookup(const pml_table_options *o)
 {
     return o->merge_engine != PML_MERGE_ENGINE_FIRST_ROW &&
            (o->changelog_producer == PML_CHANGELOG_LOOKUP || o->deletion_vectors || o->force_lookup);
+}
+
+bool pml_table_options__keeps_changelogs(const pml_table_options *o)
+{
+    return (o->changelogs_max >= 0 && o->changelogs_max > o->snapshots_max) ||
+           (o->changelogs_ms >= 0 && o->changelogs_ms > o->snapshots_ms) ||
+           (o->changelogs_min >= 0 && o->changelogs_min > o->snapshots_min);
 }
 
 bool pml_table_options__skips_level0(const pml_table_options *o)

@@ -48,10 +48,42 @@ typedef struct pml_table_options {
     enum { PML_CHANGELOG_NONE = 0, PML_CHANGELOG_INPUT, PML_CHANGELOG_FULL_COMPACTION, PML_CHANGELOG_LOOKUP } changelog_producer;
     enum { PML_SEQUENCE_ASCENDING = 0, PML_SEQUENCE_DESCENDING } sequence_order;
     bool force_lookup, deletion_vectors, deletion_vectors_merge_on_read;
-    /* scan selection: at most one of the values counts, the one that scan_by names */
-    enum { PML_SCAN_LATEST = 0, PML_SCAN_ID, PML_SCAN_TAG, PML_SCAN_TIME, PML_SCAN_WATERMARK } scan_by;
+    bool pk_clustering; /* compacted files are sorted by other columns: each is read as it lies, none is merged by key */
+    /* scan selection: at most one of the values counts, the one that scan_by names; from BETWEEN on it is what changed that is read */
+    enum {
+        PML_SCAN_LATEST = 0,
+        PML_SCAN_ID,
+        PML_SCAN_TAG,
+        PML_SCAN_TIME,
+        PML_SCAN_WATERMARK,
+        PML_SCAN_BETWEEN,
+        PML_SCAN_BETWEEN_TIMES,
+        PML_SCAN_TO_AUTO_TAG
+    } scan_by;
     int64_t scan_snapshot_id, scan_timestamp_ms, scan_watermark;
-    const char *scan_tag;
+    const char *scan_tag, *scan_between, *scan_between_times, *scan_to_auto_tag;
+    enum { PML_BETWEEN_AUTO = 0, PML_BETWEEN_DELTA, PML_BETWEEN_CHANGELOG, PML_BETWEEN_DIFF } between_mode;
+    bool between_tag_to_snapshot;
+    enum {
+        PML_START_DEFAULT = 0,
+        PML_START_LATEST_FULL,
+        PML_START_FULL, /* older name of it */
+        PML_START_LATEST,
+        PML_START_COMPACTED_FULL,
+        PML_START_FROM_TIMESTAMP,
+        PML_START_FROM_SNAPSHOT,
+        PML_START_FROM_SNAPSHOT_FULL,
+        PML_START_INCREMENTAL
+    } scan_mode;
+    int32_t full_compaction_delta_commits; /* -1: not set */
+    /* streams */
+    bool stream_overwrite, stream_append_overwrite, consumer_ignore_progress;
+    int64_t stream_delay_ms; /* -1: none */
+    bool has_bounded_watermark;
+    int64_t bounded_watermark;
+    const char *consumer_id;
+    int32_t snapshots_min, snapshots_max, changelogs_min, changelogs_max; /* of changelogs -1: as the snapshots */
+    int64_t snapshots_ms, changelogs_ms;
     /* real-time (realtime.md section 20) */
     bool realtime_enabled;
     const char *rt_store;
@@ -83,6 +115,8 @@ int pml_table_options__stats_mode(pml_stats_mode *out, const pml_table_schema *s
 
 /* Whether merging takes, of a key's rows that were compacted, only the one of the lowest level (D 10.2). */
 bool pml_table_options__is_lookup(const pml_table_options *o);
+/* Whether changelogs outlive their snapshots, in changelog/. */
+bool pml_table_options__keeps_changelogs(const pml_table_options *o);
 /* Whether reads of a snapshot leave out the files of level 0 (D 10.6). */
 bool pml_table_options__skips_level0(const pml_table_options *o);
 

@@ -123,23 +123,28 @@ struct pml_input {
     pml_env *env;
     char *path;
     void *file;
+    const uint8_t *content; /* file NULL: what the file holds */
     int64_t size;
 };
 
-int pml_input__open(pml_input **out, pml_env *env, const char *path, pml_error *err)
+static int input_new(pml_input **out, pml_env *env, const char *path, pml_error *err)
 {
-    int rc;
-    *out = NULL;
     pml_input *in = pml_env__calloc(env, 1, sizeof *in);
+    *out = in;
     if (in == NULL)
         return pml_error__no_memory(err);
     pml_env_acquire(env);
     in->env = env;
     in->path = pml_env__strdup(env, path);
-    if (in->path == NULL) {
-        rc = pml_error__no_memory(err);
-        goto out;
-    }
+    return in->path == NULL ? pml_error__no_memory(err) : PML_OK;
+}
+
+int pml_input__open(pml_input **out, pml_env *env, const char *path, pml_error *err)
+{
+    int rc;
+    pml_input *in;
+    *out = NULL;
+    PML_TRY(input_new(&in, env, path, err));
     PML_TRY(env->fs.open_read(env->fs.ctx, &in->file, path, err));
     PML_TRY(env->fs.size(env->fs.ctx, &in->size, in->file, err));
     *out = in;
@@ -147,6 +152,21 @@ out:
     if (rc != PML_OK)
         pml_input__close(in);
     return rc;
+}
+
+int pml_input__of_bytes(pml_input **out, pml_env *env, const char *path, pml_bytes content, pml_error *err)
+{
+    pml_input *in;
+    *out = NULL;
+    int rc = input_new(&in, env, path, err);
+    if (rc != PML_OK) {
+        pml_input__close(in);
+        return rc;
+    }
+    in->content = content.ptr;
+    in->size = (int64_t)content.len;
+    *out = in;
+    return PML_OK;
 }
 
 int64_t pml_input__size(const pml_input *in)
@@ -163,7 +183,10 @@ int pml_input__read_at(pml_input *in, int64_t offset, void *buf, size_t n, pml_e
 {
     size_t got = 0;
     bool inside = offset >= 0 && offset <= in->size && n <= (uint64_t)(in->size - offset);
-    if (inside)
+    if (inside && in->file == NULL) {
+        memcpy(buf, in->content + offset, n);
+        got = n;
+    } else if (inside)
         PML_RETURN_IF(in->env->fs.read_at(in->env->fs.ctx, &got, in->file, offset, buf, n, err));
     if (inside && got == n)
         return PML_OK;

@@ -3,6 +3,7 @@
 #ifndef PML_STORAGE_STREAM_H
 #define PML_STORAGE_STREAM_H
 
+#include "util/bytes.h"
 #include "util/env.h"
 
 /* A file being written. The first error sticks: append may be called without looking, finish tells. One thread. */
@@ -26,6 +27,8 @@ typedef struct pml_input pml_input;
 
 /* Returns owned; free with pml_input__close. Holds env. */
 int pml_input__open(pml_input **out, pml_env *env, const char *path, pml_error *err);
+/* A file whose content is in memory already, which is borrowed until the close; path is its name in messages. */
+int pml_input__of_bytes(pml_input **out, pml_env *env, const char *path, pml_bytes content, pml_error *err);
 /* When it was opened. */
 int64_t pml_input__size(const pml_input *in);
 const char *pml_input__path(const pml_input *in);

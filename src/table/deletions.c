@@ -75,12 +75,13 @@ static int add_entry(pml_deletions *d, pml_arena *arena, pml_buf *key, pml_table
     pml_bytes row;
     if (says_nothing_of_rows(e))
         return PML_OK;
-    bool known = strcmp(e->type, "DELETION_VECTORS") == 0;
-    if (!known || !t->options.deletion_vectors)
+    if (strcmp(e->type, "DELETION_VECTORS") != 0)
         return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_INDEX, s->index_manifest,
-                             "needs %s: snapshot %lld of %s has index files of type %s, %s", known ? "deletion-vectors" : e->type,
-                             (long long)s->id, t->path, e->type,
-                             known ? "but the table's option deletion-vectors.enabled is not set" : "which this version does not read");
+                             "needs %s: snapshot %lld of %s has index files of type %s, which this version does not read", e->type,
+                             (long long)s->id, t->path, e->type);
+    /* The vectors of a table that has switched them off count no more; Java wants deletion-vectors.modifiable set for that change. */
+    if (!t->options.deletion_vectors)
+        return PML_OK;
     PML_RETURN_IF(pml_binary_row__uncount(&row, e->partition, schema->n_partition_keys, err));
     PML_RETURN_IF(index_path(&path, arena, t, schema, e, err));
     return add_ranges(d, arena, key, e, path, err);

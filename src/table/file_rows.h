@@ -10,9 +10,10 @@ typedef struct pml_file_rows {
     pml_row_set rows; /* words NULL: all */
 } pml_file_rows;
 
-/* predicate: over the columns of the file, NULL: none. Ends with pml_row_set__clear(&out->rows); nothing to clear on failure.
-   PML_E_NOT_FOUND with the missing file in *gone when an index file is not there. */
-int pml_file_rows__find(pml_file_rows *out, const char **gone, pml_arena *arena, const pml_file_source *source, const pml_pred *predicate,
-                        pml_error *err);
+/* Finds them on the first call, for all parts of the file and whichever thread asks first; predicate and file are the same in each.
+   predicate: over the columns of the file, NULL: none. *out is borrowed from `shared`. PML_E_NOT_FOUND with the missing file in *gone when
+   an index file is not there. After a failure the next call tries again. */
+int pml_shared_rows__find(const pml_file_rows **out, const char **gone, pml_arena *arena, pml_shared_rows *shared,
+                          const pml_file_source *source, const pml_pred *predicate, pml_error *err);
 
 #endif

@@ -20,7 +20,8 @@ typedef struct file_reader {
     const pml_pred *predicate; /* over the stored fields */
     int64_t rows;              /* given so far */
     pml_value partition[PML_PARTITION_KEYS_MAX];
-    pml_file_rows chosen;
+    pml_shared_rows *shared;
+    const pml_file_rows *chosen; /* of it */
     pml_arena arena;
 } file_reader;
 
@@ -30,7 +31,7 @@ static void reader_drop(void *owner)
     pml_env *env = r->env;
     if (r->stored.release != NULL)
         r->stored.release(&r->stored);
-    pml_row_set__clear(&r->chosen.rows);
+    pml_shared_rows__release(r->shared);
     pml_arena__clear(&r->arena);
     pml_plan_free(r->plan);
     pml_env__free(env, r);
@@ -139,10 +140,13 @@ static int open_stored(file_reader *r, const pml_file_source *q, pml_error *err)
     char format[16];
     const pml_data_file *file = &q->split->files[q->file];
     const char *missing;
-    int rc = pml_file_rows__find(&r->chosen, &missing, &r->arena, q, r->predicate, err);
+    r->shared = q->rows != NULL ? pml_shared_rows__acquire(q->rows) : pml_shared_rows__new(r->env);
+    if (r->shared == NULL)
+        return pml_error__no_memory(err);
+    int rc = pml_shared_rows__find(&r->chosen, &missing, &r->arena, r->shared, q, r->predicate, err);
     if (rc != PML_OK)
         return gone(r, rc, missing, err);
-    if (r->chosen.none)
+    if (r->chosen->none)
         return PML_OK;
     const pml_format_read request = {.fields = r->assembly.stored_fields,
                                      .n_fields = r->assembly.n_stored - (r->assembly.n_tracked > 0),
@@ -151,7 +155,7 @@ static int open_stored(file_reader *r, const pml_file_source *q, pml_error *err)
                                      .predicate = r->predicate,
                                      .match_rows = true,
                                      .batch_rows = q->batch_rows,
-                                     .rows = r->chosen.rows.words == NULL ? NULL : &r->chosen.rows,
+                                     .rows = r->chosen->rows.words == NULL ? NULL : &r->chosen->rows,
                                      .checksums = q->validate_full,
                                      .check_values = q->validate_full,
                                      .part = q->part,

@@ -23,6 +23,7 @@ typedef struct pml_file_source {
     int64_t batch_rows;
     bool validate_full;
     int32_t part, parts; /* as pml_format_read has them */
+    pml_shared_rows *rows; /* of all parts of the file; NULL: none has looked for them */
 } pml_file_source;
 
 /* Returns owned: the stream holds the plan. Its errors name the file. No column that is NOT NULL holds a null, unless the file is of

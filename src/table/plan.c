@@ -10,6 +10,7 @@
  */
 #include <string.h>
 
+#include "columnar/value_store.h"
 #include "format/file_format.h"
 #include "meta/partition.h"
 #include "table/evolution.h"
@@ -36,8 +37,9 @@ void pml_plan_free(pml_plan *p)
         p->memory->release(p->pins);
     pml_plan_free(p->other); /* which has none itself */
     for (size_t i = 0; i < p->n_splits && p->splits[i].plan == NULL; i++)
-        for (size_t j = 0; j < p->splits[i].n_files; j++)
-            pml_env__free(env, (char *)p->splits[i].paths[j]);
+        for (pml_split *s = &p->splits[i]; s != NULL; s = s->before)
+            for (size_t j = 0; j < s->n_files; j++)
+                pml_env__free(env, (char *)s->paths[j]);
     pml_deletions__clear(&p->deletions);
     pml_arena__clear(&p->arena);
     pml_env__free(env, p);
@@ -83,9 +85,10 @@ static int pin_and_choose(pml_snapshot *s, bool *found, pml_plan *p, const pml_s
 
 static int resolve_schema(pml_plan *p, const pml_scan *scan, const pml_snapshot *s, pml_error *err)
 {
-    p->schema = p->table->schema;
+    p->schema = scan->schema != NULL ? scan->schema : p->table->schema;
     /* Time travel shows the columns of then (M 14.4); everything else the latest ones. */
-    if (s != NULL && scan->travel.by != PML_SCAN_LATEST) {
+    bool as_it_was = !scan->streams && scan->travel.by != PML_SCAN_LATEST && scan->travel.by != PML_SCAN_COMPACTED && !pml_travel__is_range(&scan->travel);
+    if (s != NULL && as_it_was) {
         PML_RETURN_IF(pml_table__schema_at(&p->schema, p->table, s->schema_id, err));
         PML_RETURN_IF(pml_table_options__check_supported(p->schema, p->table->overrides, p->table->n_overrides, false,
                                                          p->table->path, err));
@@ -121,6 +124,24 @@ static void find_missing(void *arg, int32_t id)
         m->id = id;
 }
 
+/* It may have been made for the columns of another schema. */
+static int check_leaves(const pml_plan *p, const pml_pred *q, pml_error *err)
+{
+    for (size_t i = 0; i < q->n_children; i++) /* as deep as predicates are, PML_PRED_DEPTH_MAX */
+        PML_RETURN_IF(check_leaves(p, q->children[i], err));
+    if (q->op < PML_PRED_EQ)
+        return PML_OK;
+    const pml_field *f = &p->schema->fields[pml_table_schema__find_id(p->schema, q->field_id)];
+    if (pml_type__is_nested(&f->type) == pml_type__is_nested(q->type) &&
+        (pml_type__is_nested(&f->type) || (pml_value__kind_of(&f->type) == pml_value__kind_of(q->type) &&
+                                           (f->type.kind != PML_TYPE_DECIMAL || f->type.scale == q->type->scale))))
+        return PML_OK;
+    return pml_error__set(err, PML_E_INVAL,
+                          "the predicate was made for another type of column %s than it has at snapshot %lld of %s: make it with the table "
+                          "that pml_scan_table gives",
+                          f->name, (long long)p->snapshot_id, p->table->path);
+}
+
 static int resolve_predicate(pml_plan *p, const pml_scan *scan, pml_error *err)
 {
     struct missing_column m = {p->schema, -1};
@@ -133,7 +154,7 @@ static int resolve_predicate(pml_plan *p, const pml_scan *scan, pml_error *err)
         return pml_error__set(err, PML_E_NOT_FOUND,
                               "the predicate uses a column (id %d) that snapshot %lld of %s does not have", m.id,
                               (long long)p->snapshot_id, p->table->path);
-    return PML_OK;
+    return check_leaves(p, p->predicate, err);
 }
 
 int pml_plan__resolve(pml_plan *p, const pml_scan *scan, const pml_snapshot *s, pml_error *err)
@@ -283,6 +304,8 @@ int pml_plan__new(pml_plan **out, const pml_scan *scan, pml_error *err)
     p->limit = scan->limit;
     p->only_level = scan->only_level;
     p->keep_retracts = scan->keep_retracts;
+    p->values_per_file = !scan->streams && pml_table_options__skips_level0(&p->table->options);
+    p->hides_level0 = scan->streams ? p->table->options.changelog_producer == PML_CHANGELOG_LOOKUP : p->values_per_file;
     p->memory = scan->memory;
     return PML_OK;
 }
@@ -317,7 +340,7 @@ static int plan_one(pml_plan **out, const pml_scan *scan, pml_error *err)
     int rc = PML_E_SNAPSHOT_GONE;
     *out = NULL;
     for (int i = 0; rc == PML_E_SNAPSHOT_GONE && i < PLAN_EXPIRED_TRIES; i++) {
-        rc = plan_once(out, scan, err);
+        rc = pml_travel__is_range(&scan->travel) ? pml_plan__of_range(out, scan, err) : plan_once(out, scan, err);
         if (scan->travel.by == PML_SCAN_ID || scan->travel.by == PML_SCAN_TAG) /* the same again is gone again */
             break;
     }
@@ -328,7 +351,8 @@ int pml_scan_plan(pml_plan **out, pml_scan *scan, pml_error *err)
 {
     PML_RETURN_IF(pml_error__need(out, "out", err));
     *out = NULL;
-    return scan->table->other == NULL ? plan_one(out, scan, err) : pml_plan__both(out, scan, plan_one, err);
+    /* A stream shows what changes in its own branch, as in Java. */
+    return scan->table->other == NULL || scan->streams ? plan_one(out, scan, err) : pml_plan__both(out, scan, plan_one, err);
 }
 
 int64_t pml_plan_snapshot_id(const pml_plan *p)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Data evolution (format-data.md 16; Java: DataEvolutionSplitRead.mergeRangesAndSort): files with the same row ids hold columns of the
- * same rows. They stand side by side in a split, the newest first, and no split has some of them only.
+ * same rows. They stand side by side in a split, the newest first, and no split has some of them only. Behind them stand their
+ * companions, .blob and .vector files with one column, or some, of a part of these rows: by first row id, the newest first.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +12,16 @@
 
 /* ---- files of the same rows ---- */
 
+bool pml_plan__is_companion(const pml_data_file *f)
+{
+    size_t n = strlen(f->name);
+    return (n >= 5 && strcmp(f->name + n - 5, ".blob") == 0) || strstr(f->name, ".vector.") != NULL;
+}
+
+/* Of a file that begins rows, and one behind it. */
 static bool same_rows(const pml_data_file *a, const pml_data_file *b)
 {
-    return a->first_row_id.v == b->first_row_id.v;
+    return b->first_row_id.v < a->first_row_id.v + a->row_count;
 }
 
 size_t pml_plan__rows_end(const pml_data_file *const *files, size_t n, size_t first)
@@ -34,17 +42,6 @@ size_t pml_split__rows_end(const pml_split *s, size_t first)
 
 /* ---- what a file must be ---- */
 
-static int refuse_companion(const pml_plan *p, const pml_data_file *f, pml_error *err)
-{
-    size_t n = strlen(f->name);
-    bool blob = n >= 5 && strcmp(f->name + n - 5, ".blob") == 0;
-    if (!blob && strstr(f->name, ".vector.") == NULL)
-        return PML_OK;
-    return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_DATA_FILE, f->name,
-                         "needs type:%s: %s of %s holds a column of such a type, which this version does not read",
-                         blob ? "blob" : "vector", f->name, p->table->path);
-}
-
 static bool is_column_of(const pml_table_schema *written, const char *name)
 {
     return strcmp(name, "_ROW_ID") == 0 || strcmp(name, "_SEQUENCE_NUMBER") == 0 || pml_table_schema__find(written, name, strlen(name)) >= 0;
@@ -58,7 +55,6 @@ int pml_plan__refuse_columns_file(pml_plan *p, const pml_data_file *f, pml_error
         return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_DATA_FILE, f->name,
                              "needs data-evolution: %s has a primary key, with which its files cannot hold some of the columns only",
                              p->table->path);
-    PML_RETURN_IF(refuse_companion(p, f, err));
     if (!f->first_row_id.present)
         return pml_error__at(err, PML_E_CORRUPT, PML_PLACE_DATA_FILE, f->name,
                              "%s of %s has no first row id, which every file of a table with data evolution has", f->name, p->table->path);
@@ -86,27 +82,39 @@ static int compare_rows(const void *pa, const void *pb)
     const ordered *a = pa, *b = pb;
     if (a->file->first_row_id.v != b->file->first_row_id.v)
         return a->file->first_row_id.v < b->file->first_row_id.v ? -1 : 1;
+    bool companion_a = pml_plan__is_companion(a->file), companion_b = pml_plan__is_companion(b->file);
+    if (companion_a != companion_b)
+        return companion_a ? 1 : -1;
     if (a->file->max_sequence != b->file->max_sequence)
         return a->file->max_sequence > b->file->max_sequence ? -1 : 1;
     return a->index < b->index ? -1 : 1;
 }
 
-/* Files next to each other have the same rows, or none in common. */
-static int check_rows(const pml_plan *p, const pml_data_file *a, const pml_data_file *b, pml_error *err)
+/* Files next to each other have the same rows, or none in common; what a companion has lies within the rows that began before it. */
+static int check_rows(const pml_plan *p, const pml_data_file *first, const pml_data_file *f, pml_error *err)
 {
-    if (same_rows(a, b) ? a->row_count == b->row_count : a->first_row_id.v + a->row_count <= b->first_row_id.v)
+    int64_t end = f->first_row_id.v + f->row_count;
+    if (pml_plan__is_companion(f)) {
+        if (first != NULL && same_rows(first, f) && end <= first->first_row_id.v + first->row_count)
+            return PML_OK;
+        return pml_error__at(err, PML_E_CORRUPT, PML_PLACE_DATA_FILE, f->name,
+                             "%s of %s has a column of %lld rows from id %lld on, but no file has the other columns of just these rows", f->name,
+                             p->table->path, (long long)f->row_count, (long long)f->first_row_id.v);
+    }
+    if (first == NULL || !same_rows(first, f) || (first->first_row_id.v == f->first_row_id.v && first->row_count == f->row_count))
         return PML_OK;
-    return pml_error__at(err, PML_E_CORRUPT, PML_PLACE_DATA_FILE, b->name,
+    return pml_error__at(err, PML_E_CORRUPT, PML_PLACE_DATA_FILE, f->name,
                          "%s (%lld rows from id %lld on) and %s (%lld rows from id %lld on) of %s have some of their rows in common; files "
                          "with columns of the same rows have the same ones",
-                         a->name, (long long)a->row_count, (long long)a->first_row_id.v, b->name, (long long)b->row_count,
-                         (long long)b->first_row_id.v, p->table->path);
+                         first->name, (long long)first->row_count, (long long)first->first_row_id.v, f->name, (long long)f->row_count,
+                         (long long)f->first_row_id.v, p->table->path);
 }
 
 int pml_plan__order_columns(const pml_data_file **files, size_t *n, const pml_plan *p, pml_error *err)
 {
     size_t kept = 0;
     int rc = PML_OK;
+    const pml_data_file *first = NULL; /* of the rows that the next file may have, too */
     ordered *v = pml_env__calloc(p->env, *n, sizeof *v);
     if (v == NULL)
         return pml_error__no_memory(err);
@@ -117,8 +125,11 @@ int pml_plan__order_columns(const pml_data_file **files, size_t *n, const pml_pl
         }
     if (kept > 1)
         qsort(v, kept, sizeof *v, compare_rows);
-    for (size_t i = 1; i < kept; i++)
-        PML_TRY(check_rows(p, v[i - 1].file, v[i].file, err));
+    for (size_t i = 0; i < kept; i++) {
+        PML_TRY(check_rows(p, first, v[i].file, err));
+        if (first == NULL || !same_rows(first, v[i].file))
+            first = v[i].file;
+    }
     for (size_t i = 0; i < kept; i++)
         files[i] = v[i].file;
     *n = kept;

@@ -107,6 +107,10 @@ static int check_scan(const pml_scan *scan, pml_error *err)
                              "needs scan.fallback-branch: %s shows partitions of branch %s; whether it lacks a partition whose rows are in "
                              "memory only is not defined: plan without them",
                              t->path, t->other->branch);
+    if (pml_travel__is_range(&scan->travel))
+        return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_OPTION, t->path,
+                             "needs scan.fallback-branch: %s shows partitions of branch %s; what changed in both is not defined: ask each branch",
+                             t->path, t->other->branch);
     if (scan->n_extra > 0 && (t->schema->n_keys == 0) != (t->other->schema->n_keys == 0))
         return differ(t, "kinds of rows (with a primary key, and without)", err);
     return check_columns(t, t->schema, t->other->schema, err);

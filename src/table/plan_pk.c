@@ -19,11 +19,12 @@
 bool pml_plan__is_visible(const pml_plan *p, const pml_manifest_entry *e)
 {
     const pml_table_options *o = &p->table->options;
+    bool real_buckets = p->shape != PML_PLAN_STREAM || o->changelog_producer != PML_CHANGELOG_NONE;
     if (p->only_level >= 0 && e->file.level != p->only_level)
         return false;
-    if (o->bucket == -2 && e->bucket < 0)
+    if (o->bucket == -2 && e->bucket < 0 && real_buckets)
         return false;
-    return e->file.level > 0 || !pml_table_options__skips_level0(o);
+    return e->file.level > 0 || !p->hides_level0;
 }
 
 static int values_match(bool *matches, pml_plan *p, pml_prune *prune, const pml_data_file *f, pml_error *err)
@@ -35,9 +36,11 @@ static int values_match(bool *matches, pml_plan *p, pml_prune *prune, const pml_
 
 static int file_matches(bool *matches, pml_plan *p, pml_prune *prune, const pml_data_file *f, pml_error *err)
 {
-    PML_RETURN_IF(pml_prune__keys(matches, prune, f, err));
+    *matches = true;
+    if (!p->table->options.pk_clustering) /* the keys of their files are those of other columns */
+        PML_RETURN_IF(pml_prune__keys(matches, prune, f, err));
     /* Each key is in one visible file, or its other versions are marked as deleted. */
-    if (*matches && pml_table_options__skips_level0(&p->table->options))
+    if (*matches && p->values_per_file)
         PML_RETURN_IF(values_match(matches, p, prune, f, err));
     return PML_OK;
 }
@@ -78,7 +81,7 @@ static int keep_by_values(pml_plan_group *g, pml_plan *p, pml_prune *prune, pml_
     const pml_table_options *o = &p->table->options;
     bool apart = is_apart(g), any = false;
     size_t kept = 0;
-    if (prune->predicate == NULL || pml_table_options__skips_level0(o))
+    if (prune->predicate == NULL || p->values_per_file)
         return PML_OK;
     if (!apart && (o->merge_engine == PML_MERGE_ENGINE_PARTIAL_UPDATE || o->merge_engine == PML_MERGE_ENGINE_AGGREGATION))
         return PML_OK;
@@ -114,6 +117,11 @@ static bool is_raw_group(const pml_plan *p, const pml_plan_group *g)
 int pml_plan__sections(pml_sections *out, pml_arena *arena, const pml_plan *p, const pml_data_file *const *files, size_t n, pml_error *err)
 {
     const pml_table_schema *s = p->schema;
+    if (p->table->options.pk_clustering)
+        return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_DATA_FILE, files[0]->name,
+                             "needs pk-clustering-override: files of %s must be merged by key to see what counts (deletes, or rows shown "
+                             "with their kinds), but are not sorted by it, %s among them",
+                             p->table->path, files[0]->name);
     const pml_type **types = pml_arena__array(arena, s->n_keys, sizeof *types);
     if (types == NULL)
         return pml_error__no_memory(err);
@@ -123,7 +131,8 @@ int pml_plan__sections(pml_sections *out, pml_arena *arena, const pml_plan *p, c
                                     .n_keys = s->n_keys,
                                     .files = files,
                                     .n_files = n,
-                                    .by_level = pml_table_options__is_lookup(&p->table->options)};
+                                    .as_queued = p->shape == PML_PLAN_BETWEEN,
+                                    .by_level = p->shape != PML_PLAN_BETWEEN && pml_table_options__is_lookup(&p->table->options)};
     int rc = pml_sections__make(out, arena, &q, err);
     return rc == PML_OK ? rc : pml_error__prefix(err, rc, "%s", p->table->path);
 }
@@ -201,6 +210,7 @@ int pml_plan__pack_keyed(pml_plan *p, size_t *cap, pml_plan_group *g, pml_prune 
 {
     packing k = {.plan = p, .cap = cap, .group = g};
     pml_sections sections;
+    pml_split *s;
     pml_arena scratch; /* keys and sections are needed here only */
     int rc;
     PML_RETURN_IF(keep_by_values(g, p, prune, err));
@@ -213,13 +223,16 @@ int pml_plan__pack_keyed(pml_plan *p, size_t *cap, pml_plan_group *g, pml_prune 
         goto out;
     }
     PML_TRY(pml_plan__partition_path(&k.path, p, g->partition, err));
-    k.raw = is_raw_group(p, g);
-    if (k.raw) {
-        rc = pack_files(&k, err);
-        goto out;
+    k.raw = p->shape == PML_PLAN_STREAM || is_raw_group(p, g);
+    if (p->shape == PML_PLAN_STREAM) {
+        PML_TRY(pml_plan__add_group_split(&s, p, cap, g, k.path, g->files, g->n, err));
+        s->raw_convertible = true;
+    } else if (k.raw) {
+        PML_TRY(pack_files(&k, err));
+    } else {
+        PML_TRY(pml_plan__sections(&sections, &scratch, p, g->files, g->n, err));
+        PML_TRY(pack_sections(&k, &sections, err));
     }
-    PML_TRY(pml_plan__sections(&sections, &scratch, p, g->files, g->n, err));
-    PML_TRY(pack_sections(&k, &sections, err));
 out:
     pml_arena__clear(&scratch);
     return rc;
@@ -229,8 +242,10 @@ bool pml_split__merges(const pml_plan *p, const pml_split *s)
 {
     if (s->plan != NULL)
         p = s->plan;
-    if (p->schema->n_keys == 0)
+    if (p->schema->n_keys == 0 || s->kind == PML_SPLIT_CHANGES)
         return false;
+    if (s->before != NULL)
+        return true;
     if (!s->raw_convertible || p->keep_retracts)
         return true;
     /* Old releases did not count deletes. Java merges what it planned as free of them. */

@@ -69,7 +69,12 @@ int pml_plan__write_split(pml_buf *out, const pml_plan *p, size_t i, pml_error *
                         .total_buckets = s->total_buckets,
                         .n_files = s->n_files,
                         .files = s->files,
+                        .of_stream = s->kind == PML_SPLIT_CHANGES,
                         .raw_convertible = s->raw_convertible};
+    if (s->before != NULL)
+        return pml_error__set(err, PML_E_UNSUPPORTED,
+                              "needs incremental-split: split %zu tells a change of %s with the files before it, which these bytes do not hold", i,
+                              p->table->path);
     pml_arena__init(&arena, p->env);
     PML_TRY(bucket_uri(&d.bucket_path, &arena, p, s, err));
     PML_TRY(deletions_of(&d.deletions, &arena, s, err));
@@ -105,12 +110,8 @@ out:
 
 /* ---- reading ---- */
 
-static int refuse_split(const pml_data_split *d, const pml_table *t, pml_error *err)
+static int refuse_split(const pml_data_split *d, pml_error *err)
 {
-    if (d->of_stream && t->schema->n_keys > 0)
-        return pml_error__set(err, PML_E_UNSUPPORTED,
-                              "needs incremental-split: a split of a stream shows changes of %s row by row, which this version does not read",
-                              t->path);
     if (d->has_before_files)
         return pml_error__set(err, PML_E_UNSUPPORTED,
                               "needs incremental-split: a split tells a change with the files before it, which this version does not read");
@@ -138,7 +139,7 @@ static int read_parts(pml_data_split **out, pml_plan *p, const pml_plan_part *v,
         if (v[i].bytes.ptr == NULL)
             continue;
         PML_RETURN_IF(pml_serde_split__read(&d[i], &p->arena, v[i].bytes, err));
-        PML_RETURN_IF(refuse_split(&d[i], p->table, err));
+        PML_RETURN_IF(refuse_split(&d[i], err));
         PML_RETURN_IF(check_snapshot(&p->snapshot_id, d[i].snapshot_id, err));
     }
     return PML_OK;
@@ -151,7 +152,7 @@ static int resolve(pml_plan *p, const pml_scan *scan, pml_error *err)
     pml_snapshot s;
     bool found;
     pml_travel travel = scan->travel;
-    if (travel.by == PML_SCAN_LATEST)
+    if (travel.by == PML_SCAN_LATEST || travel.by == PML_SCAN_COMPACTED || pml_travel__is_range(&travel))
         return pml_plan__resolve(p, scan, NULL, err);
     if (travel.by != PML_SCAN_ID && travel.by != PML_SCAN_TAG)
         travel = (pml_travel){.by = PML_SCAN_ID, .value = p->snapshot_id};
@@ -215,6 +216,7 @@ static int add_part(pml_plan *p, size_t *cap, const pml_plan_part *part, const p
         return pml_error__no_memory(err);
     s->bucket = disk ? d->bucket : part->bucket;
     s->total_buckets = disk ? d->total_buckets : part->total_buckets;
+    s->kind = disk && d->of_stream ? PML_SPLIT_CHANGES : PML_SPLIT_ROWS;
     s->raw_convertible = !disk || p->schema->n_keys == 0 || d->raw_convertible;
     s->memory_part = part->memory_part;
     s->memory_rows = part->memory_rows;

@@ -14,6 +14,7 @@
 #include "table/file_source.h"
 #include "table/read_columns.h"
 #include "table/read_merge.h"
+#include "table/read_pair.h"
 
 typedef struct split_reader {
     pml_env *env;
@@ -22,6 +23,7 @@ typedef struct split_reader {
     int64_t batch_rows;
     bool validate_full;
     bool merges, with_kind;
+    bool stored_kind; /* the kind of a row is read with it: merged, or as its file has it */
     /* Read columns: the plan's output columns, then extra ones of the predicate, then the kind of merged rows. */
     size_t n_read;
     pml_field *read_fields;
@@ -29,6 +31,8 @@ typedef struct split_reader {
     pml_value partition_values[PML_PARTITION_KEYS_MAX];
     size_t next_file, end_file; /* n_files stands for the memory */
     int32_t part, parts;
+    pml_shared_rows *rows;
+    struct pml_ahead_merge *ahead;
     struct ArrowArrayStream source; /* release NULL: none open */
     bool in_memory;                 /* what the source is */
     pml_arena arena;
@@ -40,6 +44,7 @@ static void reader_drop(void *owner)
     pml_env *env = r->env;
     if (r->source.release != NULL)
         r->source.release(&r->source);
+    pml_shared_rows__release(r->rows);
     pml_arena__clear(&r->arena);
     pml_plan_free(r->plan);
     pml_env__free(env, r);
@@ -79,7 +84,7 @@ static int reader_columns(split_reader *r, pml_error *err)
     r->n_read = w.n;
     for (size_t i = 0; i < w.n; i++)
         r->read_fields[i] = p->schema->fields[w.columns[i]];
-    if (r->merges && r->with_kind)
+    if (r->stored_kind && r->with_kind)
         r->read_fields[r->n_read++] = pml_field_value_kind;
     if (r->split->memory_part < 0)
         return PML_OK;
@@ -97,9 +102,10 @@ static int open_merged(split_reader *r, pml_error *err)
                                     .n_fields = r->n_read,
                                     .predicate = r->plan->predicate,
                                     .batch_rows = r->batch_rows,
-                                    .validate_full = r->validate_full};
-    r->next_file = r->split->n_files;
-    return pml_merge_read__open(&r->source, &request, err);
+                                    .validate_full = r->validate_full,
+                                    .ahead = r->ahead};
+    r->next_file = r->end_file;
+    return r->split->before != NULL ? pml_pair_read__open(&r->source, &request, err) : pml_merge_read__open(&r->source, &request, err);
 }
 
 /* Files [first, end), which have columns of the same rows. */
@@ -122,7 +128,7 @@ static int open_columns(split_reader *r, size_t first, size_t end, pml_error *er
 /* Opens the next file or the memory part. */
 static int open_next(split_reader *r, pml_error *err)
 {
-    if (r->merges && r->next_file < r->split->n_files)
+    if (r->merges)
         return open_merged(r, err);
     size_t i = r->next_file++;
     r->in_memory = i >= r->split->n_files;
@@ -143,7 +149,8 @@ static int open_next(split_reader *r, pml_error *err)
                                      .batch_rows = r->batch_rows,
                                      .validate_full = r->validate_full,
                                      .part = r->part,
-                                     .parts = r->parts};
+                                     .parts = r->parts,
+                                     .rows = r->rows};
     return pml_file_source__open(&r->source, &request, err);
 }
 
@@ -200,7 +207,7 @@ static int project_column(split_reader *r, struct ArrowArray *out, struct ArrowA
                           int64_t n_kept, pml_error *err)
 {
     static const pml_value insert = {.kind = PML_VALUE_INT, .i = 0};
-    if (i == r->plan->n_columns && !r->merges) /* what is read without merging counts as inserted, whatever the file says (D 10.5) */
+    if (i == r->plan->n_columns && !r->stored_kind) /* what is read without merging counts as inserted, whatever the file says (D 10.5) */
         return pml_batch__constant(out, r->env, &pml_field_value_kind.type, &insert, n_kept, err);
     size_t from = i == r->plan->n_columns ? r->n_read - 1 : i;
     if (n_kept < whole->length)
@@ -263,8 +270,7 @@ static int reader_next(void *owner, struct ArrowArray *out, pml_error *err)
 
 int pml_split__open(struct ArrowArrayStream *out, pml_plan *plan, size_t split, const pml_read_options *o, pml_error *err)
 {
-    const pml_split *s = &plan->splits[split];
-    return pml_split__open_piece(out, plan, &(pml_split_piece){.split = split, .end = s->n_files + (s->memory_part >= 0)}, o, err);
+    return pml_split__open_piece(out, plan, &(pml_split_piece){.split = split, .end = pml_split__end(&plan->splits[split])}, o, err);
 }
 
 int pml_split__open_piece(struct ArrowArrayStream *out, pml_plan *plan, const pml_split_piece *piece, const pml_read_options *o,
@@ -283,11 +289,14 @@ int pml_split__open_piece(struct ArrowArrayStream *out, pml_plan *plan, const pm
     pml_plan__acquire(plan);
     r->plan = plan;
     r->merges = pml_split__merges(plan, r->split);
+    r->stored_kind = r->merges || (plan->schema->n_keys > 0 && r->split->kind == PML_SPLIT_CHANGES);
     r->with_kind = (o->flags & PML_READ_ROW_KIND) != 0;
     r->next_file = piece->first;
     r->end_file = piece->end;
     r->part = piece->part;
     r->parts = piece->parts;
+    r->rows = pml_shared_rows__acquire(piece->rows);
+    r->ahead = piece->ahead;
     r->batch_rows = o->batch_rows > 0 ? o->batch_rows : plan->table->options.read_batch_rows;
     r->validate_full = o->validate == PML_VALIDATE_DEFAULT ? plan->table->options.read_validate == PML_READ_VALIDATE_FULL
                                                            : o->validate == PML_VALIDATE_FULL;

@@ -5,12 +5,14 @@
 
 #include "columnar/batch.h"
 #include "table/evolution.h"
+#include "table/column_chain.h"
 #include "table/file_source.h"
 #include "table/row_tracking.h"
 
-/* One file, and the columns that it gives. */
+/* One file, or a chain of companions, and the columns that it gives. */
 typedef struct column_source {
-    size_t file; /* index into the split's files */
+    size_t file;    /* index into the split's files: the one that is open, the first at first */
+    pml_file_chain chain; /* of a companion: all of them, `file` is chain.files[chain.at] */
     pml_field *fields;
     size_t n_fields;
     struct ArrowArrayStream stream; /* release NULL: not open */
@@ -30,6 +32,8 @@ typedef struct columns_reader {
     source_column *columns; /* where each field comes from */
     size_t n_sources;
     column_source *sources;
+    int64_t batch_rows;
+    bool validate_full;
     pml_arena arena;
 } columns_reader;
 
@@ -62,7 +66,7 @@ static int file_of(size_t *file, const pml_columns_read *q, const pml_field *f, 
         if (pml_evolution__column(&w, f->id) == NULL)
             continue;
         *file = i;
-        return PML_OK;
+        return pml_plan__is_companion(&q->split->files[i]) ? pml_file_chain__first(file, q, f->id, err) : PML_OK;
     }
     if (f->type.nullable)
         return PML_OK;
@@ -71,7 +75,7 @@ static int file_of(size_t *file, const pml_columns_read *q, const pml_field *f, 
                          q->end - q->first, (long long)q->split->files[q->first].first_row_id.v, q->split->paths[q->first]);
 }
 
-static int source_of(column_source **out, columns_reader *r, size_t file, size_t max_fields, pml_error *err)
+static int source_of(column_source **out, columns_reader *r, const pml_columns_read *q, size_t file, size_t max_fields, pml_error *err)
 {
     for (size_t i = 0; i < r->n_sources; i++)
         if (r->sources[i].file == file) {
@@ -85,7 +89,7 @@ static int source_of(column_source **out, columns_reader *r, size_t file, size_t
         return pml_error__no_memory(err);
     r->n_sources++;
     *out = s;
-    return PML_OK;
+    return pml_plan__is_companion(&r->split->files[file]) ? pml_file_chain__make(&s->chain, &r->arena, r->split, q, file, err) : PML_OK;
 }
 
 static int choose_sources(columns_reader *r, const pml_columns_read *q, pml_error *err)
@@ -101,14 +105,33 @@ static int choose_sources(columns_reader *r, const pml_columns_read *q, pml_erro
     for (size_t i = 0; i < q->n_fields; i++) {
         size_t file;
         PML_RETURN_IF(file_of(&file, q, &q->fields[i], err));
-        PML_RETURN_IF(source_of(&s, r, file, q->n_fields, err));
+        PML_RETURN_IF(source_of(&s, r, q, file, q->n_fields, err));
         r->columns[i] = (source_column){(size_t)(s - r->sources), s->n_fields};
         s->fields[s->n_fields++] = q->fields[i];
     }
-    return r->n_sources > 0 ? PML_OK : source_of(&s, r, q->first, 1, err);
+    return r->n_sources > 0 ? PML_OK : source_of(&s, r, q, q->first, 1, err);
 }
 
 /* ---- in step ---- */
+
+static pml_file_source source_request(const columns_reader *r, const column_source *s)
+{
+    return (pml_file_source){.plan = r->plan,
+                             .split = r->split,
+                             .file = s->file,
+                             .fields = s->fields,
+                             .n_fields = s->n_fields,
+                             .batch_rows = r->batch_rows,
+                             .validate_full = r->validate_full};
+}
+
+static int source_open(columns_reader *r, column_source *s, pml_error *err)
+{
+    const pml_file_source request = source_request(r, s);
+    if (s->stream.release != NULL)
+        s->stream.release(&s->stream);
+    return pml_file_source__open(&s->stream, &request, err);
+}
 
 /* s->batch stays NULL at the end of the file. */
 static int source_fill(columns_reader *r, column_source *s, pml_error *err)
@@ -118,8 +141,13 @@ static int source_fill(columns_reader *r, column_source *s, pml_error *err)
         int code = s->stream.get_next(&s->stream, &batch);
         if (code != 0)
             return pml_source__error(&s->stream, code, err);
-        if (batch.release == NULL)
+        if (batch.release == NULL && s->chain.at + 1 >= s->chain.n)
             return PML_OK;
+        if (batch.release == NULL) {
+            s->file = s->chain.files[++s->chain.at];
+            PML_RETURN_IF(source_open(r, s, err));
+            continue;
+        }
         s->row = 0;
         int rc = batch.length == 0 ? PML_OK : pml_shared__new(&s->batch, r->env, &batch, err);
         pml_array__release(&batch);
@@ -194,25 +222,12 @@ out:
 
 /* ---- opening ---- */
 
-static pml_file_source source_request(const pml_columns_read *q, const column_source *s)
-{
-    return (pml_file_source){.plan = q->plan,
-                             .split = q->split,
-                             .file = s->file,
-                             .fields = s->fields,
-                             .n_fields = s->n_fields,
-                             .batch_rows = q->batch_rows,
-                             .validate_full = q->validate_full};
-}
-
 static int open_in_step(struct ArrowArrayStream *out, columns_reader *r, const pml_columns_read *q, pml_error *err)
 {
     struct ArrowSchema schema = {0};
     int rc = PML_OK;
-    for (size_t i = 0; i < r->n_sources; i++) {
-        const pml_file_source request = source_request(q, &r->sources[i]);
-        PML_TRY(pml_file_source__open(&r->sources[i].stream, &request, err));
-    }
+    for (size_t i = 0; i < r->n_sources; i++)
+        PML_TRY(source_open(r, &r->sources[i], err));
     PML_TRY(pml_type__export(&schema, r->env, q->fields, q->n_fields, err));
     PML_TRY(pml_stream__new(out, r->env, &schema, reader_next, reader_drop, r, err));
 out:
@@ -233,10 +248,12 @@ int pml_columns_read__open(struct ArrowArrayStream *out, const pml_columns_read 
     pml_plan__acquire(q->plan);
     r->plan = q->plan;
     r->split = q->split;
+    r->batch_rows = q->batch_rows;
+    r->validate_full = q->validate_full;
     pml_arena__init(&r->arena, env);
     PML_TRY(choose_sources(r, q, err));
-    if (r->n_sources == 1) { /* its rows are all that is read, so that some of them may be left out */
-        pml_file_source request = source_request(q, &r->sources[0]);
+    if (r->n_sources == 1 && r->sources[0].chain.n <= 1) { /* its rows are all that is read, so that some of them may be left out */
+        pml_file_source request = source_request(r, &r->sources[0]);
         request.fields = q->fields;
         request.predicate = q->predicate;
         request.indexes = q->indexes;

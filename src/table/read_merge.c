@@ -7,6 +7,9 @@
  * Predicates: a version of a key that does not match may hide an older one that does, so the files of several runs are only asked by
  * conditions on the key, which all versions of a key answer alike. In a section of one run each key is once, and every condition may
  * leave parts of a file out (format-data.md 10.3).
+ *
+ * Where one key is asked for, the runs of a section may be asked one after the other, the newest first (newest_first.h). Each is a section
+ * of its own then; of other keys that come along an old row may come out, which the exact condition leaves out.
  */
 #include "table/read_merge.h"
 
@@ -17,13 +20,13 @@
 #include "merge/sections.h"
 #include "meta/partition.h"
 #include "table/assemble.h"
-#include "table/file_source.h"
+#include "table/file_run.h"
+#include "table/newest_first.h"
 #include "table/prune.h"
+#include "table/read_ahead.h"
 
 const pml_field pml_field_sequence_number = {.id = PML_ID_SEQUENCE, .name = "_SEQUENCE_NUMBER", .type = {.kind = PML_TYPE_BIGINT}};
 const pml_field pml_field_value_kind = {.id = PML_ID_VALUE_KIND, .name = "_VALUE_KIND", .type = {.kind = PML_TYPE_TINYINT}};
-
-enum { RUN_BATCH_ROWS_MAX = 8192 }; /* all runs of a section hold a batch at once, so a large one is put together of smaller ones */
 
 typedef struct merge_reader {
     pml_env *env;
@@ -31,6 +34,7 @@ typedef struct merge_reader {
     const pml_split *split;
     int64_t batch_rows;
     bool validate_full;
+    pml_ahead_merge *ahead;    /* NULL: nobody reads ahead */
     const pml_pred *predicate; /* of everything */
     pml_pred *key_predicate;   /* its conjuncts over the key only */
     pml_assembly assembly;     /* the wanted columns of a merged batch; what it calls stored comes first in the layout */
@@ -42,130 +46,39 @@ typedef struct merge_reader {
     pml_value partition[PML_PARTITION_KEYS_MAX];
     pml_sections sections;
     size_t next_section;
+    bool one_key; /* the newest run that has it decides */
+    const pml_sorted_run *probes; /* of a section, newest first; NULL: it is merged */
+    size_t n_probes, next_probe;
+    bool found; /* in the last one that was read */
     pml_merge *merge; /* of a section; NULL: none open */
     pml_arena arena;
 } merge_reader;
 
-/* ---- runs ---- */
-
-typedef struct file_run {
-    merge_reader *reader;
-    const pml_sorted_run *files;
-    size_t next;
-    const pml_pred *predicate;
-    struct ArrowArrayStream source; /* release NULL: none open */
-    int64_t rows_at_once;           /* of the open one */
-    int64_t given, skip;            /* rows of it */
-} file_run;
-
-/* What is done once for each batch and column costs more than the values of a thousand rows. Rows that a merge reads are seen by nobody
-   else, so they come in larger batches than the caller's where they are narrow (compressed). */
-enum { RUN_ROWS = 4096, NARROW_ROW_BYTES = 512 };
-
-static int64_t asked_rows(const file_run *run)
-{
-    return run->reader->batch_rows < RUN_BATCH_ROWS_MAX ? run->reader->batch_rows : RUN_BATCH_ROWS_MAX;
-}
-
-/* With a predicate how many rows are left out may depend on it: then there would be no going on where a read has failed. */
-static int64_t rows_at_once(const file_run *run, const pml_data_file *f)
-{
-    int64_t wanted = asked_rows(run);
-    return wanted < RUN_ROWS && run->predicate == NULL && f->size_bytes / NARROW_ROW_BYTES <= f->row_count ? RUN_ROWS : wanted;
-}
-
-static int run_open(file_run *run, size_t i, pml_error *err)
-{
-    merge_reader *r = run->reader;
-    const pml_file_source request = {.plan = r->plan,
-                                     .split = r->split,
-                                     .file = run->files->files[i],
-                                     .fields = r->layout.fields,
-                                     .n_fields = r->layout.n_fields,
-                                     .predicate = run->predicate,
-                                     .batch_rows = run->rows_at_once,
-                                     .validate_full = r->validate_full};
-    return pml_file_source__open(&run->source, &request, err);
-}
-
-static int run_open_next(file_run *run, pml_error *err)
-{
-    size_t i = run->next++;
-    run->given = run->skip = 0;
-    run->rows_at_once = rows_at_once(run, &run->reader->split->files[run->files->files[i]]);
-    return run_open(run, i, err);
-}
-
-/* The rows were not so narrow: the rest of the file in the caller's batches. */
-static int run_open_again(file_run *run, pml_error *err)
-{
-    run->source.release(&run->source);
-    run->skip = run->given;
-    run->rows_at_once = asked_rows(run);
-    return run_open(run, run->next - 1, err);
-}
-
-static int source_next(file_run *run, struct ArrowArray *out, pml_error *err)
-{
-    int code = run->source.get_next(&run->source, out);
-    int rc = code == 0 ? PML_OK : pml_source__error(&run->source, code, err);
-    if (rc != PML_E_LIMIT || run->rows_at_once == asked_rows(run))
-        return rc;
-    pml_error__clear(err);
-    PML_RETURN_IF(run_open_again(run, err));
-    code = run->source.get_next(&run->source, out);
-    return code == 0 ? PML_OK : pml_source__error(&run->source, code, err);
-}
-
-static int run_next(void *ctx, struct ArrowArray *out, pml_error *err)
-{
-    file_run *run = ctx;
-    memset(out, 0, sizeof *out);
-    for (;;) {
-        if (run->source.release == NULL) {
-            if (run->next == run->files->n)
-                return PML_OK;
-            PML_RETURN_IF(run_open_next(run, err));
-        }
-        PML_RETURN_IF(source_next(run, out, err));
-        if (out->release == NULL) {
-            run->source.release(&run->source);
-            continue;
-        }
-        int rc = pml_batch__drop_front(out, run->reader->env, &run->skip, err);
-        if (rc == PML_OK && out->release != NULL && out->length > 0) {
-            run->given += out->length;
-            return PML_OK;
-        }
-        pml_array__release(out);
-        PML_RETURN_IF(rc);
-    }
-}
-
-static void run_drop(void *ctx)
-{
-    file_run *run = ctx;
-    if (run->source.release != NULL)
-        run->source.release(&run->source);
-    pml_env__free(run->reader->env, run);
-}
-
 /* ---- sections ---- */
+
+static int run_make(pml_run *out, merge_reader *r, const pml_section *s, const pml_sorted_run *files, pml_error *err)
+{
+    bool alone = s->n_runs == 1 && r->probes == NULL;
+    const pml_file_run request = {.plan = r->plan,
+                                  .split = r->split,
+                                  .files = files,
+                                  .fields = r->layout.fields,
+                                  .n_fields = r->layout.n_fields,
+                                  .predicate = alone ? r->predicate : r->key_predicate,
+                                  .batch_rows = r->batch_rows,
+                                  .validate_full = r->validate_full,
+                                  .found = r->probes == NULL ? NULL : &r->found};
+    PML_RETURN_IF(pml_file_run__open(out, &request, err));
+    int rc = r->ahead == NULL ? PML_OK : pml_ahead__take(out, r->ahead, r->layout.fields, r->layout.n_fields, err);
+    if (rc != PML_OK)
+        out->drop(out->ctx);
+    return rc;
+}
 
 static int runs_make(pml_run *runs, size_t *n, merge_reader *r, const pml_section *s, pml_error *err)
 {
-    for (*n = 0; *n < s->n_runs; ++*n) {
-        const pml_sorted_run *files = &s->runs[*n];
-        file_run *run = pml_env__calloc(r->env, 1, sizeof *run);
-        if (run == NULL)
-            return pml_error__no_memory(err);
-        *run = (file_run){.reader = r, .files = files, .predicate = s->n_runs == 1 ? r->predicate : r->key_predicate};
-        runs[*n] = (pml_run){.next = run_next,
-                             .drop = run_drop,
-                             .ctx = run,
-                             .name = r->split->paths[files->files[0]],
-                             .level = r->split->files[files->files[0]].level};
-    }
+    for (*n = 0; *n < s->n_runs; ++*n)
+        PML_RETURN_IF(run_make(&runs[*n], r, s, &s->runs[*n], err));
     return PML_OK;
 }
 
@@ -185,9 +98,32 @@ static int section_open(merge_reader *r, const pml_section *s, pml_error *err)
         rc = pml_merge__open(&r->merge, r->env, &request, runs, n, err);
     else
         for (size_t i = 0; i < n; i++)
-            run_drop(runs[i].ctx);
+            runs[i].drop(runs[i].ctx);
+    if (r->ahead != NULL)
+        pml_ahead__opened(r->ahead);
     pml_env__free(r->env, runs);
     return rc;
+}
+
+/* The next section, or run of one; r->merge stays NULL at the end. */
+static int open_next(merge_reader *r, pml_error *err)
+{
+    pml_sorted_run *newest = NULL;
+    if (r->next_probe < r->n_probes && !r->found)
+        return section_open(r, &(pml_section){.n_runs = 1, .runs = &r->probes[r->next_probe++]}, err);
+    r->probes = NULL;
+    r->n_probes = r->next_probe = 0;
+    r->found = false;
+    if (r->next_section == r->sections.n)
+        return PML_OK;
+    const pml_section *s = &r->sections.v[r->next_section++];
+    if (r->one_key && s->n_runs > 1)
+        PML_RETURN_IF(pml_newest__runs(&newest, &r->arena, s, r->split->files, err));
+    if (newest == NULL)
+        return section_open(r, s, err);
+    r->probes = newest;
+    r->n_probes = s->n_runs;
+    return open_next(r, err);
 }
 
 static int reader_next(void *owner, struct ArrowArray *out, pml_error *err)
@@ -195,11 +131,10 @@ static int reader_next(void *owner, struct ArrowArray *out, pml_error *err)
     merge_reader *r = owner;
     for (;;) {
         struct ArrowArray batch = {0};
-        if (r->merge == NULL) {
-            if (r->next_section == r->sections.n)
-                return PML_OK;
-            PML_RETURN_IF(section_open(r, &r->sections.v[r->next_section++], err));
-        }
+        if (r->merge == NULL)
+            PML_RETURN_IF(open_next(r, err));
+        if (r->merge == NULL)
+            return PML_OK;
         PML_RETURN_IF(pml_merge__next(r->merge, &batch, err));
         if (batch.release != NULL)
             return pml_assembly__batch(out, &r->assembly, &batch, err);
@@ -234,25 +169,33 @@ static int32_t layout_add(merge_reader *r, const pml_field *f)
     return (int32_t)i;
 }
 
-/* sequence.field: names of columns, separated by commas. */
-static int add_sequence_fields(merge_reader *r, pml_error *err)
+int pml_merge_read__sequence(int32_t **columns, size_t *n, pml_arena *arena, const pml_table *t, const pml_table_schema *s, pml_error *err)
 {
-    const pml_table *t = r->plan->table;
-    const pml_table_schema *s = &r->schema;
     const pml_merge_options options = {s, t->overrides, t->n_overrides};
     const char *text = pml_merge_options__get(&options, "sequence.field"), *at = text;
-    int32_t *positions = pml_arena__array(&r->arena, s->n_fields, sizeof *positions);
-    if (positions == NULL)
+    *n = 0;
+    *columns = pml_arena__array(arena, s->n_fields, sizeof **columns);
+    if (*columns == NULL)
         return pml_error__no_memory(err);
     for (pml_bytes name; pml_merge_options__piece(&at, &name);) {
         name = pml_merge_options__trim(name);
         int32_t column = pml_table_schema__find(s, (const char *)name.ptr, name.len);
-        if (column < 0 || r->layout.n_sequence == s->n_fields)
+        if (column < 0 || *n == s->n_fields)
             return pml_error__at(err, PML_E_INVAL, PML_PLACE_OPTION, t->path, "option sequence.field of %.200s is '%.200s': %s", t->path,
                                  text, column < 0 ? "one of the columns does not exist" : "columns are named twice");
-        positions[r->layout.n_sequence++] = layout_add(r, &s->fields[column]);
+        (*columns)[(*n)++] = column;
     }
-    r->layout.sequence = positions;
+    return PML_OK;
+}
+
+static int add_sequence_fields(merge_reader *r, pml_error *err)
+{
+    const pml_table *t = r->plan->table;
+    int32_t *columns;
+    PML_RETURN_IF(pml_merge_read__sequence(&columns, &r->layout.n_sequence, &r->arena, t, &r->schema, err));
+    for (size_t i = 0; i < r->layout.n_sequence; i++)
+        columns[i] = layout_add(r, &r->schema.fields[columns[i]]);
+    r->layout.sequence = columns;
     r->layout.sequence_descending = t->options.sequence_order == PML_SEQUENCE_DESCENDING;
     return PML_OK;
 }
@@ -326,7 +269,11 @@ static int make_key_predicate(merge_reader *r, pml_error *err)
     if (ids == NULL)
         return pml_error__no_memory(err);
     size_t n = pml_prune__key_ids(ids, s);
-    return pml_pred__project(&r->key_predicate, &r->arena, r->predicate, ids, n) == PML_OK ? PML_OK : pml_error__no_memory(err);
+    if (pml_pred__project(&r->key_predicate, &r->arena, r->predicate, ids, n) != PML_OK)
+        return pml_error__no_memory(err);
+    r->one_key = r->function.kind == PML_MERGE_LAST && !r->function.ignore_delete && !r->plan->keep_retracts && r->layout.n_sequence == 0 &&
+                 !pml_table_options__is_lookup(&r->plan->table->options) && pml_newest__one_key(r->key_predicate, s);
+    return PML_OK;
 }
 
 int pml_merge_read__open(struct ArrowArrayStream *out, const pml_merge_read *q, pml_error *err)
@@ -350,6 +297,7 @@ int pml_merge_read__open(struct ArrowArrayStream *out, const pml_merge_read *q, 
     r->split = q->split;
     r->batch_rows = q->batch_rows;
     r->validate_full = q->validate_full;
+    r->ahead = q->ahead;
     r->predicate = q->predicate;
     pml_arena__init(&r->arena, env);
     PML_TRY(pml_partition__decode(r->partition, q->plan->schema, q->split->partition, err));

@@ -21,9 +21,12 @@ typedef struct pml_merge_read {
     const pml_pred *predicate; /* as that of pml_file_source: never exact. NULL: none */
     int64_t batch_rows;
     bool validate_full;
+    struct pml_ahead_merge *ahead; /* whose threads read the runs ahead; outlives the stream. NULL: nobody does */
 } pml_merge_read;
 
 /* Returns owned: the stream holds the plan. Rows whose kind is -U or -D only come out where the plan keeps them. Also for splits without any need to merge. */
 int pml_merge_read__open(struct ArrowArrayStream *out, const pml_merge_read *request, pml_error *err);
+/* sequence.field: names of columns, separated by commas, as positions in the schema, in the arena. Its options are those of now. */
+int pml_merge_read__sequence(int32_t **columns, size_t *n, pml_arena *arena, const pml_table *t, const pml_table_schema *s, pml_error *err);
 
 #endif

@@ -4,7 +4,8 @@
  *
  *   1. The plan is walked as pieces: a file or, of a large one, a part of it; then the memory of its split. A split whose files are
  *      merged is one piece, and so are files with columns of the same rows.
- *   2. Each thread takes the next piece, reads it whole and puts its batches into the piece's queue.
+ *   2. Each thread takes the next piece, reads it whole and puts its batches into the piece's queue. Where pieces merge, threads rather
+ *      read the runs of merges ahead that others do (read_ahead.h), and only begin another piece when there is nothing to read.
  *   3. The caller takes the batches of the first piece until it ends, then those of the second one, and so on.
  *
  * Memory is bounded twice: at most WINDOW_PER_THREAD pieces per thread are begun and not yet given out, and a piece stops when its
@@ -21,8 +22,8 @@
 #include <string.h>
 
 #include "columnar/batch.h"
+#include "table/read_ahead.h"
 #include "table/scan.h"
-#include "util/thread.h"
 
 enum {
     WINDOW_PER_THREAD = 2,
@@ -33,10 +34,15 @@ enum {
 #define QUEUE_BYTES_MAX ((uint64_t)16 << 20)
 #define PART_BYTES      ((int64_t)4 << 20) /* of a file, all of its columns: some 150,000 rows */
 #define ONCE_BYTES      ((int64_t)4 << 20) /* of what is read at once */
-enum { ONCE_ROWS_MAX = 65536 };
+enum {
+    ONCE_ROWS_MAX = 65536,
+    ONCE_MERGED_ROWS_MAX = 4096 /* a merge goes back to all batches of its runs that an output batch takes rows from */
+};
 
 typedef struct piece_queue {
     pml_split_piece piece;
+    bool merges;
+    pml_ahead_merge merge; /* if so */
     struct ArrowArray batches[QUEUE_BATCHES_MAX]; /* a ring */
     size_t first, n;
     uint64_t bytes;
@@ -57,7 +63,9 @@ typedef struct parallel_reader {
     int64_t cut_row;
     pml_mutex mu;
     int64_t row_bytes;    /* of the widest rows so far, 0: none seen */
-    pml_cond room, news;
+    pml_cond room, news; /* room: there is something to do for a thread */
+    pml_ahead ahead;
+    unsigned merging; /* threads that read a piece which merges */
     size_t window;
     piece_queue *queues; /* ring: begun pieces [given, begun) */
     uint64_t given, begun;
@@ -80,32 +88,32 @@ static int32_t parts_of(const parallel_reader *r, const pml_split *s, size_t fil
     return parts < 1 ? 1 : parts > PARTS_MAX ? PARTS_MAX : (int32_t)parts;
 }
 
-static size_t split_end(const pml_split *s)
-{
-    return s->n_files + (s->memory_part >= 0);
-}
-
 /* False: there is no more. */
 static bool piece_next_locked(parallel_reader *r, pml_split_piece *out)
 {
     pml_split_piece *p = &r->next;
-    while (p->split < r->end && p->first >= split_end(&r->plan->splits[p->split]))
+    while (p->split < r->end && p->first >= pml_split__end(&r->plan->splits[p->split]))
         *p = (pml_split_piece){.split = p->split + 1};
     if (p->split >= r->end)
         return false;
     const pml_split *s = &r->plan->splits[p->split];
     if (pml_split__merges(r->plan, s)) {
-        *out = (pml_split_piece){.split = p->split, .end = split_end(s), .parts = 1};
-        p->first = split_end(s);
+        *out = (pml_split_piece){.split = p->split, .end = pml_split__end(s), .parts = 1};
+        p->first = pml_split__end(s);
         return true;
     }
     p->end = pml_split__rows_end(s, p->first);
     if (p->part == 0)
         p->parts = p->end > p->first + 1 ? 1 : parts_of(r, s, p->first);
+    if (p->part == 0 && p->parts > 1)
+        p->rows = pml_shared_rows__new(r->env); /* without memory each part finds its own */
     *out = *p;
+    (void)pml_shared_rows__acquire(out->rows);
     if (++p->part == p->parts) {
         p->first = p->end;
         p->part = 0;
+        pml_shared_rows__release(p->rows);
+        p->rows = NULL;
     }
     return true;
 }
@@ -123,7 +131,8 @@ static bool batch_put(parallel_reader *r, piece_queue *q, struct ArrowArray *bat
     uint64_t bytes = pml_batch__bytes(batch, r->plan->out_fields, r->plan->n_columns);
     pml_mutex__lock(&r->mu);
     while (!r->stop && is_full(q))
-        pml_cond__wait(&r->room, &r->mu);
+        if (!pml_ahead__help_locked(&r->ahead))
+            pml_cond__wait(&r->room, &r->mu);
     bool go_on = !r->stop;
     int64_t row_bytes = (int64_t)(bytes / (uint64_t)(batch->length > 0 ? batch->length : 1)) + 1;
     if (row_bytes > r->row_bytes)
@@ -140,10 +149,10 @@ static bool batch_put(parallel_reader *r, piece_queue *q, struct ArrowArray *bat
     return go_on;
 }
 
-static int64_t rows_at_once_locked(const parallel_reader *r)
+static int64_t rows_at_once_locked(const parallel_reader *r, bool merges)
 {
-    int64_t n = r->row_bytes == 0 ? 0 : ONCE_BYTES / r->row_bytes;
-    n = n > ONCE_ROWS_MAX ? ONCE_ROWS_MAX : n;
+    int64_t n = r->row_bytes == 0 ? 0 : ONCE_BYTES / r->row_bytes, max = merges ? ONCE_MERGED_ROWS_MAX : ONCE_ROWS_MAX;
+    n = n > max ? max : n;
     return n < r->batch_rows ? r->batch_rows : n;
 }
 
@@ -188,34 +197,65 @@ static int piece_read(parallel_reader *r, piece_queue *q, int64_t rows_at_once, 
     return piece_read_from(r, q, r->batch_rows, &done, err);
 }
 
+/* The next piece, if one may be begun; NULL: none. */
+static piece_queue *piece_begin_locked(parallel_reader *r)
+{
+    pml_split_piece piece;
+    if (r->exhausted || r->begun - r->given == r->window || r->ahead.opening > 0)
+        return NULL;
+    if (!piece_next_locked(r, &piece)) {
+        r->exhausted = true;
+        pml_cond__signal(&r->news);
+        pml_cond__broadcast(&r->room); /* the others end, too */
+        return NULL;
+    }
+    piece_queue *q = &r->queues[r->begun++ % r->window];
+    q->merges = pml_split__merges(r->plan, &r->plan->splits[piece.split]);
+    if (q->merges) {
+        pml_ahead__begin_locked(&q->merge, &r->ahead);
+        piece.ahead = &q->merge;
+        r->merging++;
+    }
+    q->piece = piece;
+    q->ended = false;
+    return q;
+}
+
+static void piece_run_locked(parallel_reader *r, piece_queue *q)
+{
+    int64_t rows_at_once = rows_at_once_locked(r, q->merges);
+    pml_mutex__unlock(&r->mu);
+    pml_error err = PML_ERROR_INIT;
+    int rc = piece_read(r, q, rows_at_once, &err);
+    pml_shared_rows__release(q->piece.rows);
+    q->piece.rows = NULL;
+    if (q->merges)
+        pml_ahead__opened(&q->merge);
+    pml_mutex__lock(&r->mu);
+    q->rc = rc;
+    q->err = err;
+    q->ended = true;
+    r->merging -= q->merges;
+    pml_cond__signal(&r->news);
+    if (q->merges)
+        pml_cond__broadcast(&r->room); /* it had something to do for others */
+}
+
+/* What was begun goes before what comes later: fewer merges are open at a time, each with a batch and more of each of its runs. */
 static void *thread_run(void *arg)
 {
     parallel_reader *r = arg;
-    pml_split_piece piece;
     pml_mutex__lock(&r->mu);
-    while (!r->stop && !r->exhausted) {
-        if (r->begun - r->given == r->window) {
-            pml_cond__wait(&r->room, &r->mu);
+    while (!r->stop) {
+        if (pml_ahead__help_locked(&r->ahead))
             continue;
-        }
-        if (!piece_next_locked(r, &piece)) {
-            r->exhausted = true;
-            pml_cond__signal(&r->news);
-            pml_cond__broadcast(&r->room); /* the others end, too */
+        piece_queue *q = piece_begin_locked(r);
+        if (q != NULL)
+            piece_run_locked(r, q);
+        else if (r->exhausted && r->merging == 0)
             break;
-        }
-        piece_queue *q = &r->queues[r->begun++ % r->window];
-        q->piece = piece;
-        q->ended = false;
-        int64_t rows_at_once = rows_at_once_locked(r);
-        pml_mutex__unlock(&r->mu);
-        pml_error err = PML_ERROR_INIT;
-        int rc = piece_read(r, q, rows_at_once, &err);
-        pml_mutex__lock(&r->mu);
-        q->rc = rc;
-        q->err = err;
-        q->ended = true;
-        pml_cond__signal(&r->news);
+        else
+            pml_cond__wait(&r->room, &r->mu);
     }
     pml_mutex__unlock(&r->mu);
     return NULL;
@@ -318,6 +358,7 @@ static void reader_drop(void *owner)
     for (size_t i = 0; r->queues != NULL && i < r->window; i++)
         for (piece_queue *q = &r->queues[i]; q->n > 0; q->n--)
             pml_array__release(&q->batches[(q->first + q->n - 1) % QUEUE_BATCHES_MAX]);
+    pml_shared_rows__release(r->next.rows);
     if (r->cut != NULL)
         pml_shared__release(r->cut);
     pml_cond__destroy(&r->room);
@@ -350,6 +391,7 @@ int pml_read__open_parallel(struct ArrowArrayStream *out, pml_plan *plan, const 
     pml_mutex__init(&r->mu, "read", 0);
     pml_cond__init(&r->room);
     pml_cond__init(&r->news);
+    r->ahead = (pml_ahead){.env = r->env, .mu = &r->mu, .work = &r->room};
     r->window = (size_t)o->threads * WINDOW_PER_THREAD;
     r->queues = pml_env__calloc(r->env, r->window, sizeof *r->queues);
     if (r->queues == NULL) {

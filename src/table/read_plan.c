@@ -182,6 +182,7 @@ static int count_splits(int64_t *rows, pml_plan *plan, pml_split *splits, size_t
                        .limit = plan->limit,
                        .only_level = plan->only_level,
                        .keep_retracts = plan->keep_retracts,
+                       .shape = plan->shape,
                        .n_splits = n,
                        .splits = splits,
                        .memory = plan->memory,

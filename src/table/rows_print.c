@@ -122,6 +122,10 @@ static void print_json(pml_rows_printer *p, const struct ArrowArray *batch, int6
 /* The value without JSON's quotes; nested values keep their JSON form. */
 static void print_bare(pml_buf *b, const pml_type *t, const struct ArrowArray *column, int64_t row)
 {
+    if (t->kind == PML_TYPE_VARIANT && !pml_row_text__is_null(column, row)) {
+        pml_row_text__append_variant(b, column, row);
+        return;
+    }
     if (pml_type__is_nested(t)) {
         pml_row_text__append(b, t, column, row);
         return;

@@ -38,6 +38,7 @@ void pml_scan_free(pml_scan *s)
     columns_free(t->env, s->columns, s->n_columns);
     pml_arena__clear(&s->predicate_arena);
     pml_env__free(t->env, s->tag);
+    pml_env__free(t->env, s->end_tag);
     pml_env__free(t->env, s);
     pml_table_release(t);
 }
@@ -55,6 +56,26 @@ void pml_scan__set_memory(pml_scan *s, const pml_memory_source *source, void *ct
 pml_table *pml_scan__table(const pml_scan *s)
 {
     return s->table;
+}
+
+int pml_scan_table(pml_table **out, const pml_scan *s, pml_error *err)
+{
+    pml_snapshot snapshot;
+    pml_arena arena;
+    bool found;
+    PML_RETURN_IF(pml_error__need(out, "out", err));
+    *out = NULL;
+    if (s->travel.by == PML_SCAN_LATEST) {
+        pml_table_acquire(s->table);
+        *out = s->table;
+        return PML_OK;
+    }
+    pml_arena__init(&arena, s->table->env);
+    int rc = pml_travel__find(&snapshot, &found, &arena, s->table, &s->travel, -1, err);
+    if (rc == PML_OK)
+        rc = pml_table__at_schema(out, s->table, snapshot.schema_id, err);
+    pml_arena__clear(&arena);
+    return rc;
 }
 
 static int check_distinct(pml_env *env, const char *const *names, size_t n, pml_error *err)
@@ -140,6 +161,35 @@ int pml_scan_set_tag(pml_scan *s, const char *name, pml_error *err)
     pml_env__free(s->table->env, s->tag);
     s->tag = copy;
     s->travel = (pml_travel){.by = PML_SCAN_TAG, .tag = copy};
+    return PML_OK;
+}
+
+int pml_scan_set_changes(pml_scan *s, int64_t after, int64_t upto, int mode, pml_error *err)
+{
+    if (mode < PML_CHANGES_AUTO || mode > PML_CHANGES_DIFF)
+        return pml_error__set(err, PML_E_INVAL, "%d is no way to look at changes", mode);
+    if (after < 0 || upto < after)
+        return pml_error__set(err, PML_E_INVAL, "changes behind snapshot %lld up to %lld: there are none such", (long long)after,
+                              (long long)upto);
+    s->travel = (pml_travel){.by = PML_SCAN_BETWEEN_IDS, .value = after, .end = upto, .mode = mode};
+    return PML_OK;
+}
+
+int pml_scan_set_changes_of_tags(pml_scan *s, const char *after, const char *upto, pml_error *err)
+{
+    PML_RETURN_IF(pml_travel__check_tag(after, err));
+    PML_RETURN_IF(pml_travel__check_tag(upto, err));
+    char *first = pml_env__strdup(s->table->env, after), *last = pml_env__strdup(s->table->env, upto);
+    if (first == NULL || last == NULL) {
+        pml_env__free(s->table->env, first);
+        pml_env__free(s->table->env, last);
+        return pml_error__no_memory(err);
+    }
+    pml_env__free(s->table->env, s->tag);
+    pml_env__free(s->table->env, s->end_tag);
+    s->tag = first;
+    s->end_tag = last;
+    s->travel = (pml_travel){.by = PML_SCAN_BETWEEN_TAGS, .tag = first, .end_tag = last, .mode = PML_CHANGES_DIFF};
     return PML_OK;
 }
 

@@ -2,6 +2,8 @@
 /* Finding and loading snapshots and what they name. */
 #include <string.h>
 
+#include "format/file_format.h"
+#include "meta/manifest_rows.h"
 #include "storage/file_io.h"
 #include "table/table.h"
 
@@ -121,6 +123,13 @@ static int manifest_bytes(uint8_t **data, size_t *len, pml_table *t, const char 
     if (rc == PML_E_NOT_FOUND)
         rc = pml_error__at(err, PML_E_SNAPSHOT_GONE, PML_PLACE_MANIFEST, path,
                            "%s is gone: the snapshot was expired meanwhile; plan again", path);
+    const char *format = rc == PML_OK ? pml_manifest_rows__format((pml_bytes){*data, *len}) : NULL;
+    if (format != NULL)
+        rc = pml_format__check_readable(format, path, t->options.read_untrusted, err);
+    if (rc != PML_OK) {
+        pml_env__free(t->env, *data);
+        *data = NULL;
+    }
     pml_env__free(t->env, path);
     return rc;
 }
@@ -158,9 +167,8 @@ int pml_table__load_index_manifest(pml_index_entries *out, pml_arena *arena, pml
     return rc;
 }
 
-/* Appends the entries of all kept manifests of one list. */
-static int entries_of_list(pml_manifest_entries *out, pml_arena *arena, pml_table *t, const char *list_name,
-                           const pml_live_files_request *r, pml_error *err)
+int pml_table__list_entries(pml_manifest_entries *out, pml_arena *arena, pml_table *t, const char *list_name,
+                            const pml_live_files_request *r, pml_error *err)
 {
     pml_manifest_list list = {0};
     PML_RETURN_IF(pml_table__load_manifest_list(&list, arena, t, list_name, err));
@@ -226,8 +234,8 @@ int pml_table__live_files(pml_manifest_entries *out, pml_arena *arena, pml_table
 {
     pml_manifest_entries all = {0};
     *out = (pml_manifest_entries){0};
-    PML_RETURN_IF(entries_of_list(&all, arena, t, s->base_manifest_list, request, err));
-    PML_RETURN_IF(entries_of_list(&all, arena, t, s->delta_manifest_list, request, err));
+    PML_RETURN_IF(pml_table__list_entries(&all, arena, t, s->base_manifest_list, request, err));
+    PML_RETURN_IF(pml_table__list_entries(&all, arena, t, s->delta_manifest_list, request, err));
     /* Compacted in place: kept entries only move to the front. */
     out->v = all.v;
     return cancel_deleted(out, t->env, &all, err);

@@ -62,16 +62,17 @@ static int group_of(pml_plan_group **out, groups *g, pml_buf *key, pml_plan *p, 
     return PML_OK;
 }
 
-static int group_files(groups *g, pml_buf *key, pml_plan *p, const pml_manifest_entries *live)
+static int group_files(groups *g, pml_buf *key, pml_plan *p, const pml_manifest_entries *live, bool before)
 {
     for (size_t i = 0; i < live->n; i++) {
         pml_plan_group *to;
         const pml_manifest_entry *e = &live->v[i];
         PML_RETURN_IF(group_of(&to, g, key, p, e->partition, e->bucket, e->total_buckets));
-        void *files = to->files;
-        PML_RETURN_IF(grow(&files, &to->cap, to->n, &p->arena));
-        to->files = files;
-        to->files[to->n++] = &e->file;
+        void *files = before ? to->before : to->files;
+        size_t *n = before ? &to->n_before : &to->n;
+        PML_RETURN_IF(grow(&files, before ? &to->cap_before : &to->cap, *n, &p->arena));
+        *(before ? &to->before : &to->files) = files;
+        ((const pml_data_file **)files)[(*n)++] = &e->file;
     }
     return PML_OK;
 }
@@ -110,6 +111,14 @@ static int compare_order(const void *pa, const void *pb)
     return a->index < b->index ? -1 : 1;
 }
 
+static bool split_room(pml_split *s, pml_plan *p, size_t n_files)
+{
+    s->files = pml_arena__array(&p->arena, n_files, sizeof *s->files);
+    s->paths = pml_arena__array(&p->arena, n_files, sizeof *s->paths);
+    s->deletions = pml_arena__array(&p->arena, n_files, sizeof *s->deletions);
+    return s->files != NULL && s->paths != NULL && s->deletions != NULL;
+}
+
 int pml_plan__add_split(pml_split **out, pml_plan *p, size_t *cap, size_t n_files, pml_error *err)
 {
     *out = NULL;
@@ -125,10 +134,7 @@ int pml_plan__add_split(pml_split **out, pml_plan *p, size_t *cap, size_t n_file
     }
     pml_split *s = &p->splits[p->n_splits];
     *s = (pml_split){.memory_part = -1, .by_columns = p->table->options.data_evolution};
-    s->files = pml_arena__array(&p->arena, n_files, sizeof *s->files);
-    s->paths = pml_arena__array(&p->arena, n_files, sizeof *s->paths);
-    s->deletions = pml_arena__array(&p->arena, n_files, sizeof *s->deletions);
-    if (s->files == NULL || s->paths == NULL || s->deletions == NULL)
+    if (!split_room(s, p, n_files))
         return pml_error__no_memory(err);
     p->n_splits++;
     *out = s;
@@ -160,22 +166,30 @@ int pml_plan__partition_path(const char **out, pml_plan *p, pml_bytes partition,
     return *out == NULL ? pml_error__no_memory(err) : PML_OK;
 }
 
-int pml_plan__add_group_split(pml_split **out, pml_plan *p, size_t *cap, const pml_plan_group *g, const char *path,
-                              const pml_data_file *const *files, size_t n, pml_error *err)
+/* Files of a group into a split that has room for them. */
+static int fill_split(pml_split *s, pml_plan *p, const pml_plan_group *g, const char *path, const pml_data_file *const *files, size_t n,
+                      const pml_deletions *deletions, pml_error *err)
 {
-    pml_split *s;
-    PML_RETURN_IF(pml_plan__add_split(&s, p, cap, n, err));
-    *out = s;
     s->partition = g->partition;
     s->partition_path = path;
     s->bucket = g->bucket;
     s->total_buckets = g->total_buckets;
     for (size_t i = 0; i < n; i++) {
         const pml_deletion *deletion;
-        PML_RETURN_IF(pml_deletions__find(&deletion, &p->deletions, g->partition, g->bucket, files[i]->name, err));
+        PML_RETURN_IF(pml_deletions__find(&deletion, deletions, g->partition, g->bucket, files[i]->name, err));
         PML_RETURN_IF(pml_plan__add_file(p, s, files[i], deletion, err));
     }
     return PML_OK;
+}
+
+int pml_plan__add_group_split(pml_split **out, pml_plan *p, size_t *cap, const pml_plan_group *g, const char *path,
+                              const pml_data_file *const *files, size_t n, pml_error *err)
+{
+    pml_split *s;
+    PML_RETURN_IF(pml_plan__add_split(&s, p, cap, n, err));
+    *out = s;
+    s->kind = p->shape == PML_PLAN_BETWEEN || p->shape == PML_PLAN_STREAM ? PML_SPLIT_CHANGES : PML_SPLIT_ROWS;
+    return fill_split(s, p, g, path, files, n, &p->deletions, err);
 }
 
 static int order_group(const pml_plan *p, pml_plan_group *g, pml_error *err)
@@ -224,6 +238,8 @@ static int pack_group(pml_plan *p, size_t *cap, pml_plan_group *g, pml_prune *pr
     if (o->data_evolution) {
         PML_RETURN_IF(pml_plan__order_columns(g->files, &g->n, p, err));
         PML_RETURN_IF(pml_plan__prune_columns(g->files, &g->n, p, prune, err));
+    } else if (p->shape == PML_PLAN_STREAM && o->bucket != -1) { /* as the manifests have them, and all together */
+        return cut_split(p, cap, g, shown, 0, g->n, err);
     } else {
         PML_RETURN_IF(order_group(p, g, err));
     }
@@ -267,7 +283,7 @@ int pml_plan__make_splits(pml_plan *p, const pml_manifest_entries *live, pml_err
     pml_map__init(&g.by_key, p->env);
     pml_buf__init(&key, p->env, SIZE_MAX / 2);
     PML_TRY(pml_prune__init(&prune, p->env, p->schema, &p->table->options, p->predicate, err));
-    if (group_files(&g, &key, p, live) != PML_OK) {
+    if (group_files(&g, &key, p, live, false) != PML_OK) {
         rc = pml_error__no_memory(err);
         goto out;
     }
@@ -276,6 +292,49 @@ int pml_plan__make_splits(pml_plan *p, const pml_manifest_entries *live, pml_err
         PML_TRY(p->schema->n_keys > 0 ? pml_plan__pack_keyed(p, &cap, g.v[i], &prune, err) : pack_group(p, &cap, g.v[i], &prune, err));
 out:
     pml_prune__clear(&prune);
+    pml_buf__clear(&key);
+    pml_map__clear(&g.by_key, NULL);
+    return rc;
+}
+
+/* ---- before and after ---- */
+
+/* With a primary key the rows before are merged, too; without one a file that went away tells nothing (Java ignores it). */
+static int add_pair(pml_plan *p, size_t *cap, const pml_plan_group *g, const pml_deletions *deletions, pml_error *err)
+{
+    pml_split *s;
+    const char *path;
+    bool keyed = p->schema->n_keys > 0;
+    if (g->n == 0 && (!keyed || g->n_before == 0))
+        return PML_OK;
+    PML_RETURN_IF(pml_plan__partition_path(&path, p, g->partition, err));
+    PML_RETURN_IF(pml_plan__add_group_split(&s, p, cap, g, path, g->files, g->n, err));
+    s->raw_convertible = !keyed;
+    if (!keyed)
+        return PML_OK;
+    s->kind = p->shape == PML_PLAN_DIFF ? PML_SPLIT_DIFF : PML_SPLIT_REPLACED;
+    s->before = pml_arena__alloc(&p->arena, sizeof *s->before);
+    if (s->before == NULL)
+        return pml_error__no_memory(err);
+    *s->before = (pml_split){.memory_part = -1};
+    if (!split_room(s->before, p, g->n_before))
+        return pml_error__no_memory(err);
+    return fill_split(s->before, p, g, path, g->before, g->n_before, deletions, err);
+}
+
+int pml_plan__make_pair_splits(pml_plan *p, const pml_manifest_entries *before, const pml_manifest_entries *after,
+                               const pml_deletions *deletions, pml_error *err)
+{
+    groups g = {0};
+    pml_buf key;
+    size_t cap = 0;
+    int rc = PML_OK;
+    pml_map__init(&g.by_key, p->env);
+    pml_buf__init(&key, p->env, SIZE_MAX / 2);
+    if (group_files(&g, &key, p, before, true) != PML_OK || group_files(&g, &key, p, after, false) != PML_OK)
+        rc = pml_error__no_memory(err);
+    for (size_t i = 0; rc == PML_OK && i < g.n; i++)
+        rc = add_pair(p, &cap, g.v[i], deletions, err);
     pml_buf__clear(&key);
     pml_map__clear(&g.by_key, NULL);
     return rc;

@@ -68,6 +68,8 @@ typedef struct pml_system_choice {
 int pml_system__choose(pml_system_choice *out, pml_arena *arena, const pml_system_columns *all, const char *name,
                        const pml_system_options *options, pml_error *err);
 
+/* The highest level that compaction may use (Java: numLevels - 1). */
+int pml_system__top_level(int32_t *level, const pml_table *t, pml_error *err);
 /* The snapshot of the table's scan.* options, else the latest; *found = false: none. */
 int pml_system__find_snapshot(pml_snapshot *s, bool *found, pml_arena *arena, pml_table *t, pml_error *err);
 int pml_system__live_files(pml_manifest_entries *live, pml_arena *arena, pml_table *t, pml_error *err);

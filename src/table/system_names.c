@@ -6,6 +6,7 @@
 
 #include "meta/json.h"
 #include "storage/file_io.h"
+#include "table/consumer.h"
 #include "table/system.h"
 #include "util/number.h"
 #include "util/zone.h"
@@ -107,14 +108,9 @@ static const pml_field consumers_fields[] = {PML_META_TEXT("consumer_id"), PML_M
 static int put_consumer(pml_meta_rows *r, pml_arena *arena, const char *name, pml_bytes text,
                         const pml_json_source *src)
 {
-    json_t *json;
-    int64_t next = 0;
+    int64_t next;
     (void)arena;
-    PML_RETURN_IF(pml_json__parse(&json, text, SMALL_FILE_MAX, src));
-    int rc = pml_json__get_int64(&next, json, "nextSnapshot", INT64_MIN, INT64_MAX, src);
-    json_decref(json);
-    if (rc != PML_OK)
-        return rc;
+    PML_RETURN_IF(pml_consumer__parse(&next, text, src));
     pml_meta_rows__put_text(r, name);
     pml_meta_rows__put_int(r, next);
     return PML_OK;

@@ -18,7 +18,7 @@ static int get_number(int64_t *out, const pml_table *t, const char *key, pml_err
 }
 
 /* Java: CoreOptions.numLevels; the highest level is the last one. */
-static int top_level(int32_t *level, const pml_table *t, pml_error *err)
+int pml_system__top_level(int32_t *level, const pml_table *t, pml_error *err)
 {
     int64_t trigger = 5, levels = 0;
     PML_RETURN_IF(get_number(&trigger, t, "num-sorted-run.compaction-trigger", err));
@@ -49,7 +49,7 @@ int pml_system__open_ro(struct ArrowArrayStream *out, pml_table *t, const pml_sy
     pml_plan *plan = NULL;
     int32_t level = -1;
     if (t->schema->n_keys > 0)
-        PML_RETURN_IF(top_level(&level, t, err));
+        PML_RETURN_IF(pml_system__top_level(&level, t, err));
     PML_RETURN_IF(pml_scan_new(&scan, t, err));
     scan->only_level = level;
     int rc = open_scan(out, &plan, scan, o->predicate, o->columns, o->n_columns, err);

@@ -142,6 +142,15 @@ int pml_table__check_pairs(const pml_option_pair *v, size_t n, const char *name,
     return PML_OK;
 }
 
+/* There is room for one more. */
+static int override_add(pml_table *t, const char *key, const char *value, pml_error *err)
+{
+    pml_option *to = &t->overrides[t->n_overrides++];
+    to->key = pml_arena__strdup(&t->arena, key);
+    to->value = pml_arena__strdup(&t->arena, value);
+    return to->key == NULL || to->value == NULL ? pml_error__no_memory(err) : PML_OK;
+}
+
 static int overrides_copy(pml_table *t, const pml_table_open_options *o, pml_error *err)
 {
     if (o == NULL || o->n_options == 0)
@@ -150,13 +159,8 @@ static int overrides_copy(pml_table *t, const pml_table_open_options *o, pml_err
     t->overrides = pml_arena__array(&t->arena, o->n_options, sizeof *t->overrides);
     if (t->overrides == NULL)
         return pml_error__no_memory(err);
-    for (size_t i = 0; i < o->n_options; i++) {
-        pml_option *to = &t->overrides[t->n_overrides++];
-        to->key = pml_arena__strdup(&t->arena, o->options[i].key);
-        to->value = pml_arena__strdup(&t->arena, o->options[i].value);
-        if (to->key == NULL || to->value == NULL)
-            return pml_error__no_memory(err);
-    }
+    for (size_t i = 0; i < o->n_options; i++)
+        PML_RETURN_IF(override_add(t, o->options[i].key, o->options[i].value, err));
     return PML_OK;
 }
 
@@ -324,6 +328,34 @@ int pml_table_open_schema(pml_table **out, pml_env *env, const char *path, const
     t = NULL;
 out:
     pml_table_release(t);
+    return rc;
+}
+
+int pml_table__at_schema(pml_table **out, pml_table *t, int64_t id, pml_error *err)
+{
+    pml_table *then = NULL;
+    int rc;
+    *out = NULL;
+    if (id == t->schema->id) {
+        pml_table_acquire(t);
+        *out = t;
+        return PML_OK;
+    }
+    PML_TRY(table_new(&then, t->env, t->path, t->branch, err));
+    then->overrides = pml_arena__array(&then->arena, t->n_overrides, sizeof *then->overrides);
+    if (then->overrides == NULL) {
+        rc = pml_error__no_memory(err);
+        goto out;
+    }
+    for (size_t i = 0; i < t->n_overrides; i++)
+        PML_TRY(override_add(then, t->overrides[i].key, t->overrides[i].value, err));
+    PML_TRY(schema_load(&then->schema, t->env, t->branch_root, id, err));
+    PML_TRY(pml_table_options__check_supported(then->schema, then->overrides, then->n_overrides, false, then->path, err));
+    PML_TRY(options_parse(then, err));
+    *out = then;
+    then = NULL;
+out:
+    pml_table_release(then);
     return rc;
 }
 

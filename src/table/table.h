@@ -38,6 +38,8 @@ int pml_text__of_buf(pml_text *out, pml_buf *buf, pml_error *err);
 const pml_field *pml_table__fields(const pml_table *t, size_t *n);
 /* The schema with this id, borrowed from the table's cache. */
 int pml_table__schema_at(const pml_table_schema **out, pml_table *t, int64_t id, pml_error *err);
+/* The table as it was with the schema of this id; t itself when that is its own. Returns owned. */
+int pml_table__at_schema(pml_table **out, pml_table *t, int64_t id, pml_error *err);
 /* Latest schema id of the branch: -1 when there is none. */
 int pml_table__latest_schema_id(int64_t *id, pml_env *env, const char *branch_root, pml_error *err);
 
@@ -72,6 +74,9 @@ typedef struct pml_live_files_request {
     pml_manifest_keep_fn keep;
     void *arg;
 } pml_live_files_request;
+/* Appends the entries of all kept manifests of one list, ADD and DELETE as they stand there. */
+int pml_table__list_entries(pml_manifest_entries *out, pml_arena *arena, pml_table *t, const char *list_name,
+                            const pml_live_files_request *request, pml_error *err);
 int pml_table__live_files(pml_manifest_entries *out, pml_arena *arena, pml_table *t, const pml_snapshot *s,
                           const pml_live_files_request *request, pml_error *err);
 

@@ -15,10 +15,18 @@ enum {
 
 pml_travel pml_travel__of_options(const pml_table_options *o)
 {
-    const int64_t values[] = {[PML_SCAN_ID] = o->scan_snapshot_id,
-                              [PML_SCAN_TIME] = o->scan_timestamp_ms,
-                              [PML_SCAN_WATERMARK] = o->scan_watermark};
-    return (pml_travel){.by = (int)o->scan_by, .value = values[o->scan_by], .tag = o->scan_tag};
+    pml_travel t = {.by = (int)o->scan_by, .mode = o->between_mode, .tag_to_snapshot = o->between_tag_to_snapshot};
+    switch (o->scan_by) {
+    case PML_SCAN_LATEST: t.by = o->scan_mode == PML_START_COMPACTED_FULL ? PML_SCAN_COMPACTED : PML_SCAN_LATEST; break;
+    case PML_SCAN_ID: t.value = o->scan_snapshot_id; break;
+    case PML_SCAN_TAG: t.tag = o->scan_tag; break;
+    case PML_SCAN_TIME: t.value = o->scan_timestamp_ms; break;
+    case PML_SCAN_WATERMARK: t.value = o->scan_watermark; break;
+    case PML_SCAN_BETWEEN: t.tag = o->scan_between; break;
+    case PML_SCAN_BETWEEN_TIMES: t.tag = o->scan_between_times; break;
+    case PML_SCAN_TO_AUTO_TAG: t.tag = o->scan_to_auto_tag; break;
+    }
+    return t;
 }
 
 /* ---- latest and id ---- */
@@ -132,7 +140,7 @@ static int tag_missing(pml_table *t, const char *dir, const char *name, pml_erro
                          t->path, name, names.all == 1 ? "is" : "are", list, names.all > names.n ? " and more" : "");
 }
 
-static int find_tag(pml_snapshot *s, pml_arena *arena, pml_table *t, const char *name, pml_error *err)
+int pml_travel__tag(pml_snapshot *s, pml_arena *arena, pml_table *t, const char *name, pml_error *err)
 {
     char *path = NULL;
     int rc;
@@ -249,6 +257,39 @@ static int find_value(pml_snapshot *s, pml_arena *arena, pml_table *t, bool by_t
     return rc == PML_E_NOT_FOUND ? gone(t, best, err) : rc;
 }
 
+/* ---- the newest compacted one ---- */
+
+/* Java: CompactedStartingScanner, and FullCompactedStartingScanner where compactions are full ones every so many commits. */
+static bool is_compacted(const pml_table_options *o, const pml_snapshot *s)
+{
+    int64_t every = o->full_compaction_delta_commits > 0 ? o->full_compaction_delta_commits : 1;
+    bool full = o->changelog_producer == PML_CHANGELOG_FULL_COMPACTION || o->full_compaction_delta_commits > 0;
+    return s->commit_kind == PML_COMMIT_COMPACT && (!full || s->commit_identifier == INT64_MAX || s->commit_identifier % every == 0);
+}
+
+static int find_compacted(pml_snapshot *s, bool *found, pml_arena *arena, pml_table *t, int64_t min_latest, pml_error *err)
+{
+    int64_t latest, first;
+    PML_RETURN_IF(latest_id(&latest, t, min_latest, err));
+    PML_RETURN_IF(pml_table__earliest_snapshot(&first, t, err));
+    for (int64_t id = latest; id >= first && id > 0 && first > 0; id--) {
+        pml_arena probe;
+        pml_snapshot one;
+        pml_arena__init(&probe, t->env);
+        int rc = pml_table__load_snapshot(&one, &probe, t, id, err);
+        bool is = rc == PML_OK && is_compacted(&t->options, &one);
+        pml_arena__clear(&probe);
+        if (rc != PML_OK && rc != PML_E_NOT_FOUND)
+            return rc;
+        if (!is)
+            continue;
+        rc = pml_table__load_snapshot(s, arena, t, id, err);
+        *found = rc == PML_OK;
+        return rc == PML_E_NOT_FOUND ? gone(t, id, err) : rc;
+    }
+    return find_latest(s, found, arena, t, min_latest, err);
+}
+
 /* ---- the whole ---- */
 
 int pml_travel__find(pml_snapshot *s, bool *found, pml_arena *arena, pml_table *t, const pml_travel *travel,
@@ -258,13 +299,17 @@ int pml_travel__find(pml_snapshot *s, bool *found, pml_arena *arena, pml_table *
     *found = false;
     switch (travel->by) {
     case PML_SCAN_LATEST: return find_latest(s, found, arena, t, min_latest, err);
+    case PML_SCAN_COMPACTED: return find_compacted(s, found, arena, t, min_latest, err);
     case PML_SCAN_ID: rc = pml_travel__id(s, arena, t, travel->value, err); break;
-    case PML_SCAN_TAG: rc = find_tag(s, arena, t, travel->tag, err); break;
+    case PML_SCAN_TAG: rc = pml_travel__tag(s, arena, t, travel->tag, err); break;
     case PML_SCAN_TIME:
     case PML_SCAN_WATERMARK:
         rc = find_value(s, arena, t, travel->by == PML_SCAN_TIME, travel->value, min_latest, err);
         break;
-    default: break;
+    default: /* a range, for those who show one snapshot */
+        rc = pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_OPTION, t->path,
+                           "needs incremental-between: the options of %s ask for what changed between snapshots, and this shows a single one",
+                           t->path);
     }
     *found = rc == PML_OK;
     return rc;

@@ -18,16 +18,29 @@
 #include "table/table.h"
 
 typedef struct pml_travel {
-    int by;          /* PML_SCAN_* */
-    int64_t value;   /* id, time in milliseconds, watermark */
-    const char *tag; /* name; borrowed */
+    int by;          /* PML_SCAN_*, or one of those below */
+    int64_t value;   /* id, time in milliseconds, watermark; of a range the one before its first */
+    const char *tag; /* name; of a range by options their text; borrowed */
+    int64_t end;     /* of a range: the last one */
+    const char *end_tag;
+    int mode;             /* of a range: PML_BETWEEN_* */
+    bool tag_to_snapshot; /* two tags stand for their snapshots' ids */
 } pml_travel;
+
+/* What only calls ask for, not options. Ranges are looked up in changes.h. */
+enum { PML_SCAN_BETWEEN_IDS = 100, PML_SCAN_BETWEEN_TAGS, PML_SCAN_COMPACTED /* the newest compacted snapshot, else the latest */ };
+static inline bool pml_travel__is_range(const pml_travel *t)
+{
+    return t->by >= PML_SCAN_BETWEEN && t->by <= PML_SCAN_BETWEEN_TAGS;
+}
 
 /* What the options scan.* of the table say; the tag's name is borrowed from them. */
 pml_travel pml_travel__of_options(const pml_table_options *o);
 /* PML_E_INVAL: no name of a tag. */
 int pml_travel__check_tag(const char *name, pml_error *err);
 
+/* A tag's snapshot, in the arena. PML_E_NOT_FOUND names the tags that there are. */
+int pml_travel__tag(pml_snapshot *s, pml_arena *arena, pml_table *t, const char *name, pml_error *err);
 /* The snapshot of that id, in the arena. PML_E_NOT_FOUND names what there is instead. */
 int pml_travel__id(pml_snapshot *s, pml_arena *arena, pml_table *t, int64_t id, pml_error *err);
 /* The snapshot, in the arena. min_latest: the latest snapshot known to the caller (-1: none), a hint at an older one is not

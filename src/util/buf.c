@@ -30,6 +30,8 @@ int pml_buf__check(const pml_buf *b, pml_error *err)
 {
     if (b->rc == PML_E_LIMIT)
         return pml_error__set(err, PML_E_LIMIT, "a buffer would grow past its limit of %zu bytes", b->max);
+    if (b->rc == PML_E_CORRUPT)
+        return pml_error__set(err, PML_E_CORRUPT, "a value has no text, since its bytes are malformed");
     if (b->rc != PML_OK)
         return pml_error__no_memory(err);
     return PML_OK;

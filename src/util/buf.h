@@ -19,7 +19,7 @@ typedef struct pml_buf {
 void pml_buf__init(pml_buf *b, pml_env *env, size_t max);
 void pml_buf__clear(pml_buf *b); /* frees; may be used again */
 void pml_buf__reset(pml_buf *b); /* empties, keeps the memory and forgets the error */
-/* PML_OK, PML_E_NOMEM or PML_E_LIMIT. */
+/* PML_OK, PML_E_NOMEM or PML_E_LIMIT; PML_E_CORRUPT when whoever fills it said so. */
 int pml_buf__check(const pml_buf *b, pml_error *err);
 /* Room for n more bytes; NULL on error. The bytes are not yet part of the buffer: add to len. */
 uint8_t *pml_buf__reserve(pml_buf *b, size_t n);

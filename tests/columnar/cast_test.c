@@ -201,6 +201,29 @@ static void pair_without_a_rule_is_refused_by_name(void **state)
     test_env_close(t);
 }
 
+/* No decimal of a table is that small, but a file may hold any 16 bytes. */
+static void the_smallest_number_of_128_bits_has_a_sign_and_a_size(void **state)
+{
+    (void)state;
+    test_env *t = test_env_open(NULL);
+    pml_arena arena;
+    pml_error err = PML_ERROR_INIT;
+    const pml_type from = {.kind = PML_TYPE_DECIMAL, .precision = 38, .nullable = true};
+    const pml_value least = {.kind = PML_VALUE_DECIMAL, .dec = (pml_int128)((unsigned __int128)1 << 127)};
+    pml_arena__init(&arena, t->env);
+    for (int i = 0; i < 2; i++) {
+        const pml_type to = {.kind = i == 0 ? PML_TYPE_DOUBLE : PML_TYPE_FLOAT, .nullable = true};
+        const pml_cast *c;
+        pml_value v;
+        must_ok(pml_cast__new(&c, &arena, &from, &to, "c", &err), &err);
+        must_ok(pml_cast__value(&v, c, &arena, &least, &err), &err);
+        assert_true(v.kind == PML_VALUE_DOUBLE || v.kind == PML_VALUE_FLOAT);
+        assert_true((v.kind == PML_VALUE_FLOAT ? (double)v.f : v.d) == -0x1p127);
+    }
+    pml_arena__clear(&arena);
+    test_env_close(t);
+}
+
 /* ---- nested ---- */
 
 static const pml_cast *nested_cast(pml_arena *arena, pml_type types[2], const char *from, const char *to)
@@ -330,6 +353,7 @@ int main(void)
         cmocka_unit_test(every_failed_allocation_is_survived),   cmocka_unit_test(pair_without_a_rule_is_refused_by_name),
         cmocka_unit_test(values_below_a_null_are_not_cast),      cmocka_unit_test(rows_match_their_members_by_id),
         cmocka_unit_test(type_without_a_common_member_has_nothing_left),
+        cmocka_unit_test(the_smallest_number_of_128_bits_has_a_sign_and_a_size),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -105,7 +105,7 @@ class RandomTable(java_evolution.Evolving):
                 (15, "metadata.stats-dense-store", ("true", "false")), (20, "data-file.thin-mode", ("true", "false")),
                 (20, "file.format.per.level", ("0:avro", "0:avro,5:orc", "0:parquet,5:orc")), (20, "file.compression", ("none", "lz4", "snappy", "zstd")),
                 (20, "target-file-size", ("1 kb", "10 kb")), (20, "source.split.target-size", ("1 kb", "5 kb")), (20, "source.split.open-file-cost", ("1 b",)),
-                (15, "manifest.merge-min-count", ("2", "3")), (10, "partition.legacy-name", ("false",)), (10, "partition.default-name", ("none",)),
+                (15, "manifest.merge-min-count", ("2", "3")), (25, "manifest.format", ("orc", "parquet")), (20, "manifest.compression", ("bzip2", "snappy")), (10, "partition.legacy-name", ("false",)), (10, "partition.default-name", ("none",)),
                 (20, "parquet.enable.dictionary", ("false",)), (15, "parquet.block.size", ("100", "1000")), (15, "parquet.page.size", ("50", "300")),
                 (15, "orc.stripe.size", ("200", "1000")), (10, "read.batch-size", ("3",)), (10, "num-levels", ("2", "3")),
                 (10, "bucket-function.type", ("mod",))):
@@ -229,10 +229,23 @@ class RandomTable(java_evolution.Evolving):
 
     def same(self, *args):
         """The rows that both read; None: Java cannot, or pml says what it needs."""
-        ok, out = self.java.run("dump", self.table, *args)
+        answer = self.java.run("dump", self.table, *args)
         threads = ["--threads", str(self.rnd.randrange(2, 4))] if self.some(40) else []
-        done = self.pml.run("dump", self.table, *args, *threads)
-        what = " ".join([*args, *threads]) or "latest"
+        return self.judged(answer, self.pml.run("dump", self.table, *args, *threads), args, " ".join([*args, *threads]) or "latest")
+
+    def changes(self, snapshots):
+        """What came between two snapshots, in every way, and the changelog. Java's copy of the table has the columns of its first snapshot."""
+        a, b = sorted(self.rnd.sample([snapshots[0] - 1, *snapshots], 2))
+        for mode in ("delta", "changelog", "diff") if a >= snapshots[0] else ("delta", "changelog"):
+            for system in ([], ["--system", "audit_log"]):
+                self.same("--option", f"incremental-between={a},{b}", "--option", "incremental-between-scan-mode=" + mode, *system)
+        first = self.rnd.choice(snapshots)
+        answer = self.java.run("changelog", self.table, "--from", str(first))
+        options = ("--option", "scan.mode=from-snapshot", "--option", f"scan.snapshot-id={first}")
+        self.judged(answer, self.pml.run("changelog", self.table, *options), options, f"changelog from {first}")
+
+    def judged(self, answer, done, args, what):
+        ok, out = answer
         if done.code == 3 and "needs " in done.err:
             refused[re.search("needs ([^ ,;()]+)", done.err).group(1).rstrip(":.")] += 1
             return support.lines_of(out) if ok else None
@@ -241,7 +254,8 @@ class RandomTable(java_evolution.Evolving):
             return None
         # Java reads old snapshots with the newest options, which may name columns that did not have that name yet; and it looks at the
         # functions of columns where nothing is merged, too.
-        if not ok and (done.code != 0 or ("--snapshot" in args and b"can not be found in table schema" in out) or b"Data type for " in out):
+        old = "--snapshot" in args or "scan.mode=from-snapshot" in args
+        if not ok and (done.code != 0 or (old and b"can not be found in table schema" in out) or b"Data type for " in out):
             return None
         if not ok or done.code != 0:
             fault = "reads" if ok else "fails: " + out[:900].decode("utf-8", "replace")
@@ -294,9 +308,11 @@ def both_read(t):
         if predicate is not None:
             t.projected(columns, found, predicate)
     folder = os.path.join(t.table, "snapshot")
-    for name in sorted(os.listdir(folder) if os.path.isdir(folder) else ()):
-        if name.startswith("snapshot-"):
-            t.same("--snapshot", name.split("-")[1])
+    snapshots = sorted(int(name.split("-")[1]) for name in (os.listdir(folder) if os.path.isdir(folder) else ()) if name.startswith("snapshot-"))
+    for snapshot in snapshots:
+        t.same("--snapshot", str(snapshot))
+    if snapshots:
+        t.changes(snapshots)
 
 
 def table_of(folder, pml, java, seed):

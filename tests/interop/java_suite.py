@@ -10,6 +10,7 @@ import random
 import sys
 import tempfile
 
+import java_changes
 import java_concurrent
 import java_evolution
 import java_live
@@ -18,6 +19,7 @@ import java_random
 import java_roundtrip
 import java_system
 import java_travel
+import java_types
 import support
 
 RANDOM_TABLES = 30  # of a run with everything else
@@ -38,8 +40,8 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         suite = support.Suite(args.keep or scratch, args.only)
         java_random.add_cases(suite, pml, java, args.seed, RANDOM_TABLES if args.random is None else args.random)
-        for area in () if args.random is not None else (java_roundtrip, java_mixed, java_evolution, java_live, java_travel, java_system,
-                                                               java_concurrent):
+        for area in () if args.random is not None else (java_roundtrip, java_mixed, java_evolution, java_live, java_travel, java_changes, java_types,
+                                                        java_system, java_concurrent):
             area.add_cases(suite, pml, java, args.seed)
         java.close()
         return suite.finish()

@@ -37,6 +37,8 @@ class Type:
             parts = split_top(m.group(2))
             if self.root == "ROW":
                 self.names, parts = zip(*[p.split(" ", 1) for p in parts])
+            if self.root == "VECTOR":
+                self.numbers = [int(parts.pop())]
             self.children = [Type(p) for p in parts]
             return
         m = re.match(r"([A-Z_]+)(?:\(([\d, ]+)\))?(.*)$", body)
@@ -90,7 +92,7 @@ def value(t, rnd, null_percent):
     if t.root in ("VARCHAR", "STRING"):
         text = rnd.choice(WORDS) + ("" if rnd.randrange(3) == 0 else f"-{rnd.randrange(1000)}")
         return quote(text[:t.number(0, 1 << 30)])
-    if t.root in ("BINARY", "VARBINARY", "BYTES"):
+    if t.root in ("BINARY", "VARBINARY", "BYTES", "BLOB"):
         n = t.number(0, 24) if t.root == "BINARY" else rnd.randrange(t.number(0, 24) + 1)
         return '"' + bytes(rnd.choice((0, 255)) if edge else rnd.randrange(256) for _ in range(n)).hex() + '"'
     if t.root == "DATE":
@@ -115,7 +117,32 @@ def value(t, rnd, null_percent):
         return "[" + ",".join(sorted(pairs, key=str.encode)) + "]"
     if t.root == "ROW":
         return "{" + ",".join(f"{quote(n)}:{value(c, rnd, null_percent)}" for n, c in zip(t.names, t.children)) + "}"
+    if t.root == "VECTOR":
+        return "[" + ",".join(value(Type(t.children[0].text + " NOT NULL"), rnd, 0) for _ in range(t.number(0, 1))) + "]"
+    if t.root == "VARIANT":
+        return quote(variant_json(rnd, 0))
     raise ValueError(f"no values of type {t.text}")
+
+
+def variant_json(rnd, depth):
+    """JSON text, often with the same members and types, so that Java shreds it."""
+    kind = rnd.randrange(14 if depth < 4 else 9)
+    if depth == 0 and rnd.randrange(3):
+        kind = 9
+    if kind < 9:
+        return rnd.choice((str(rnd.randrange(-(1 << 63), 1 << 63) >> rnd.randrange(64)), "true", "false", "null", "1.50", "-3.001", "1e3", "2.5E-7",
+                           "12345678901234567891", f"{1 + rnd.randrange(10 ** 6)}.{rnd.randrange(100):02d}",
+                           json.dumps(rnd.choice(WORDS), ensure_ascii=False), json.dumps("x" * rnd.randrange(100))))
+    if kind < 12:
+        keys = [k for k in ("a", "b", "c", "\u96f6", "\uffff", "\U0001f642", "q\"") if rnd.randrange(3)]
+        pairs = {}
+        for i, key in enumerate(keys):
+            if i < 3 and depth < 2 and rnd.randrange(4):
+                pairs[key] = ("7", '"text"', variant_json(rnd, depth + 1))[i]
+            else:
+                pairs[key] = variant_json(rnd, depth + 1)
+        return "{" + ",".join(json.dumps(k, ensure_ascii=False) + ":" + v for k, v in pairs.items()) + "}"
+    return "[" + ",".join(variant_json(rnd, depth + 1) for _ in range(rnd.randrange(5))) + "]"
 
 
 def decimal_text(unscaled, scale):

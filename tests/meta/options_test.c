@@ -188,7 +188,7 @@ static void unsupported_features_are_named(void **state)
     must_need("\"deletion-vectors.enabled\":\"true\"", "", true, "needs deletion-vectors");
     must_need("\"row-tracking.enabled\":\"TRUE\"", "", true, "needs row-tracking");
     must_need("\"data-evolution.enabled\":\"true\"", "", true, "needs data-evolution");
-    must_need("\"manifest.format\":\"orc\"", "", false, "needs manifest-format:orc");
+    must_need("\"manifest.format\":\"orc\"", "", true, "needs manifest-format:orc");
     must_need("\"query-auth.enabled\":\"true\"", "", false, "needs query-auth");
     must_need("\"type\":\"format-table\"", "", false, "needs table-type:format-table");
     must_need("\"bucket\":\"2\",\"bucket-key\":\"a\",\"bucket-function.type\":\"hive\"", "", false,
@@ -361,13 +361,36 @@ static void option_value_that_is_wrong_is_named_with_option_and_table(void **sta
 static void scan_options_that_are_not_honoured_are_refused_by_name(void **state)
 {
     (void)state;
-    must_refuse_override("scan.mode", "incremental", PML_E_UNSUPPORTED, "needs scan.mode:incremental");
+    must_refuse_override("scan.mode", "from-creation-timestamp", PML_E_UNSUPPORTED, "needs scan.mode:from-creation-timestamp");
+    must_refuse_override("scan.mode", "incremental", PML_E_INVAL, "needs incremental-between or incremental-between-timestamp or");
+    must_refuse_override("stream-scan-mode", "file-monitor", PML_E_UNSUPPORTED, "needs stream-scan-mode:file-monitor");
     must_refuse_override("scan.timestamp", "2024-01-31", PML_E_UNSUPPORTED, "needs scan.timestamp");
     must_refuse_override("scan.version", "5", PML_E_UNSUPPORTED, "needs scan.version");
-    must_refuse_override("incremental-between", "1,2", PML_E_UNSUPPORTED, "needs incremental-between");
     must_refuse_override("scan.mode", "from-snapshot", PML_E_INVAL, "needs scan.snapshot-id or scan.tag-name or scan.watermark");
     must_refuse_override("scan.mode", "from-snapshot-full", PML_E_INVAL, "needs scan.snapshot-id");
     must_refuse_override("scan.mode", "from-timestamp", PML_E_INVAL, "needs scan.timestamp-millis");
+}
+
+static void changelogs_outlive_snapshots_when_more_of_them_are_kept(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *options;
+        bool outlive;
+    } cases[] = {{"\"a\":\"b\"", false},
+                 {"\"changelog.num-retained.min\":\"10\"", false},
+                 {"\"changelog.num-retained.min\":\"11\"", true},
+                 {"\"snapshot.num-retained.max\":\"20\",\"changelog.num-retained.max\":\"21\"", true},
+                 {"\"changelog.time-retained\":\"1 h\"", false},
+                 {"\"changelog.time-retained\":\"61 min\"", true}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        pml_table_options o;
+        pml_table_schema *s = table(cases[i].options, "");
+        must_ok(pml_table_options__parse(&o, s, NULL, 0, false, "t", &err), &err);
+        if (pml_table_options__keeps_changelogs(&o) != cases[i].outlive)
+            fail_msg("case %zu", i);
+        pml_table_schema__release(s);
+    }
 }
 
 static void scan_mode_agrees_with_the_snapshot_id(void **state)
@@ -456,6 +479,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(options_of_the_table_and_overrides_are_taken, given, closed),
         cmocka_unit_test_setup_teardown(option_value_that_is_wrong_is_named_with_option_and_table, given, closed),
         cmocka_unit_test_setup_teardown(scan_options_that_are_not_honoured_are_refused_by_name, given, closed),
+        cmocka_unit_test_setup_teardown(changelogs_outlive_snapshots_when_more_of_them_are_kept, given, closed),
         cmocka_unit_test_setup_teardown(scan_mode_agrees_with_the_snapshot_id, given, closed),
         cmocka_unit_test_setup_teardown(value_that_only_writing_needs_does_not_stop_a_reader, given, closed),
         cmocka_unit_test_setup_teardown(stats_mode_is_that_of_the_column_or_the_table, given, closed),

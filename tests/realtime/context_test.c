@@ -335,7 +335,7 @@ static void refused_table_features_are_refused_by_name(void **state)
 {
     (void)state;
     static const char *const options[][2] = {
-        {"pk-clustering-override", "true"}, {"file.format", "orc"}, {"bucket", "-2"}};
+        {"chain-table.enabled", "true"}, {"file.format", "orc"}, {"bucket", "-2"}};
     rt_kit k;
     rt_kit_create(&k, NULL, "", "");
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {

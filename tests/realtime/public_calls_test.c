@@ -21,6 +21,8 @@ typedef struct public_call {
 #define TABLES "table/table_test.c"
 #define SPLIT  "table/split_test.c"
 #define ROWS   "table/rows_test.c"
+#define CHANGES "table/changes_test.c"
+#define STREAM "table/stream_scan_test.c"
 #define LIVE   "realtime/failure_test.c"
 #define TICKET "realtime/ticket_test.c"
 #define HERE   NULL, NULL
@@ -102,6 +104,8 @@ static const public_call calls[] = {
     {"pml_scan_free", HERE},
     {"pml_scan_new", TABLE, "step_plan"},
     {"pml_scan_plan", TABLE, "step_plan"},
+    {"pml_scan_set_changes", HERE},
+    {"pml_scan_set_changes_of_tags", CHANGES, "failure_anywhere_is_clean"},
     {"pml_scan_set_columns", TABLE, "step_plan"},
     {"pml_scan_set_limit", HERE},
     {"pml_scan_set_predicate", TABLE, "step_plan"},
@@ -110,7 +114,15 @@ static const public_call calls[] = {
     {"pml_scan_set_tag", "table/travel_test.c", "failure_anywhere_is_clean"},
     {"pml_scan_set_timestamp", HERE},
     {"pml_scan_set_watermark", HERE},
+    {"pml_scan_table", "table/condition_test.c", "any_allocation_of_the_table_of_then_may_fail"},
     {"pml_stream_error", HERE},
+    {"pml_stream_scan_checkpoint", HERE},
+    {"pml_stream_scan_ended", HERE},
+    {"pml_stream_scan_free", HERE},
+    {"pml_stream_scan_new", STREAM, "failure_anywhere_is_clean"},
+    {"pml_stream_scan_next", STREAM, "failure_anywhere_is_clean"},
+    {"pml_stream_scan_notify", STREAM, "failure_anywhere_is_clean"},
+    {"pml_stream_scan_restore", HERE},
     {"pml_system_predicate_leaf", REST, "step_lists"},
     {"pml_system_table_open", REST, "step_lists"},
     {"pml_system_table_schema", REST, "step_lists"},
@@ -214,6 +226,7 @@ static void tables_scans_and_plans(rt_kit *k, pml_error *err)
 {
     test_env *t = k->t;
     pml_scan *scan;
+    pml_stream_scan *follow;
     pml_plan *plan;
     pml_predicate *predicate;
     struct ArrowArrayStream stream;
@@ -225,6 +238,12 @@ static void tables_scans_and_plans(rt_kit *k, pml_error *err)
     quiet(t, assert_non_null(pml_table_option(k->table, "realtime.enabled")));
     quiet(t, assert_int_equal(pml_table_schema_id(k->table), 0));
     must_ok(pml_scan_new(&scan, k->table, err), err);
+    must_ok(pml_stream_scan_new(&follow, scan, NULL, err), err);
+    quiet(t, assert_int_equal(pml_stream_scan_ended(follow), 0));
+    quiet(t, must_ok(pml_stream_scan_restore(follow, 2, err), err));
+    quiet(t, assert_int_equal(pml_stream_scan_checkpoint(follow), 2));
+    quiet(t, pml_stream_scan_free(follow));
+    quiet(t, must_ok(pml_scan_set_changes(scan, 0, 1, PML_CHANGES_DELTA, err), err));
     quiet(t, must_ok(pml_scan_set_limit(scan, 100, err), err));
     quiet(t, pml_scan_set_timestamp(scan, INT64_MAX));
     quiet(t, pml_scan_set_watermark(scan, 1));

@@ -28,6 +28,7 @@ typedef struct avro_kit {
     pml_type want;
     pml_format_read q;
     const char *path;
+    const char *format; /* "avro"; others may borrow what reads */
     pml_buf text;      /* rows of the last read, a line each */
     int batches;
     int64_t rows;

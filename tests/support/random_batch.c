@@ -95,8 +95,25 @@ static double random_real(test_env *t)
     return below(t, 2) == 0 ? special[below(t, 8)] : (double)(below(t, 9) - 4) / 2;
 }
 
+/* The two columns of a VARIANT, whose bytes have a form of their own. */
+static const pml_type variant_columns[] = {{.kind = PML_TYPE_VARBINARY, .length = -1}, {.kind = PML_TYPE_VARBINARY, .length = -2}};
+
+static size_t random_variant(uint8_t *out, test_env *t, bool value)
+{
+    static const struct {
+        uint8_t len, bytes[12];
+    } values[] = {{1, {0x00}}, {1, {0x04}}, {2, {0x0c, 7}}, {3, {0x09, 'a', 'b'}}, {8, {0x03, 2, 0, 2, 3, 0x05, 'x', 0x00}},
+                  {10, {0x02, 2, 0, 1, 0, 1, 3, 0x08, 0x0c, 9}}},
+      metadata = {8, {0x01, 2, 0, 1, 3, 'a', 'b', 'c'}};
+    size_t i = (size_t)below(t, 6);
+    memcpy(out, value ? values[i].bytes : metadata.bytes, sizeof metadata.bytes);
+    return value ? values[i].len : metadata.len;
+}
+
 static size_t random_text(uint8_t *out, test_env *t, const pml_type *type)
 {
+    if (type->length < 0)
+        return random_variant(out, t, type->length == -1);
     bool binary = type->kind == PML_TYPE_BINARY || type->kind == PML_TYPE_VARBINARY || type->kind == PML_TYPE_BLOB;
     static const char *const pieces[] = {"a", "b", "ab", "\xC3\xA9", "\xE6\xBC\xA2", "\xF0\x9F\x98\x80", "", "z"};
     size_t len = 0, n = (size_t)below(t, below(t, 8) == 0 ? 20 : 4);
@@ -200,7 +217,7 @@ static void random_texts(struct ArrowArray *out, test_env *t, const pml_type *ty
 static void random_children(struct ArrowArray *out, test_env *t, const pml_type *type, int64_t rows)
 {
     for (size_t i = 0; i < pml_layout__children(type); i++)
-        random_array(out->children[i], t, pml_layout__child(type, i), rows);
+        random_array(out->children[i], t, type->kind == PML_TYPE_VARIANT ? &variant_columns[i] : pml_layout__child(type, i), rows);
 }
 
 void random_array(struct ArrowArray *out, test_env *t, const pml_type *type, int64_t rows)

@@ -2,9 +2,11 @@
 #include "support/table_kit.h"
 
 #include <dirent.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "columnar/value_store.h"
 
@@ -497,4 +499,30 @@ size_t kit_orphan_manifests(pml_table *table)
     pml_map__clear(&named, NULL);
     pml_arena__clear(&arena);
     return n;
+}
+
+static const char *copy_from, *copy_to;
+
+static int copy_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
+{
+    char to[512];
+    size_t len;
+    (void)st, (void)ftw;
+    (void)snprintf(to, sizeof to, "%s%s", copy_to, path + strlen(copy_from));
+    if (flag == FTW_D)
+        return mkdir(to, 0755);
+    uint8_t *data = test_read_file(path, &len);
+    FILE *f = fopen(to, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(data, 1, len, f), len);
+    assert_int_equal(fclose(f), 0);
+    free(data);
+    return 0;
+}
+
+void kit_copy_tree(const char *to, const char *from)
+{
+    copy_from = from;
+    copy_to = to;
+    assert_int_equal(nftw(from, copy_one, 16, FTW_PHYS), 0);
 }

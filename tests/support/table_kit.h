@@ -85,6 +85,8 @@ size_t kit_orphan_manifests(pml_table *table);
 /* Visible entries of <root>/<dir>; 0 when it does not exist. */
 size_t kit_files_in(const char *root, const char *dir);
 
+/* A copy of a folder with all below it; `to` is made. */
+void kit_copy_tree(const char *to, const char *from);
 /* A whole file, and one change to a text file. */
 void kit_write_text(const char *path, const char *text);
 void kit_replace_in_file(const char *path, const char *from, const char *to);

@@ -47,7 +47,23 @@ static void write_schema(world *w, int id, const char *options)
     must_ok(pml_table_open(&w->table, w->t->env, w->path, NULL, &err), &err);
 }
 
-static void lie(pml_data_file *f, const put_file *p)
+/* The file gets another name. */
+static void rename_file(world *w, pml_data_file *f, const char *name)
+{
+    char path[700];
+    uint8_t *bytes;
+    size_t len;
+    pml_error err = PML_ERROR_INIT;
+    (void)snprintf(path, sizeof path, "%s/bucket-0/%s", w->path, f->name);
+    must_ok(pml_file__read_all(&bytes, &len, w->t->env, path, 1 << 20, &err), &err);
+    must_ok(pml_file__remove(w->t->env, path, &err), &err);
+    (void)snprintf(path, sizeof path, "%s/bucket-0/%s", w->path, name);
+    must_ok(pml_file__publish(w->t->env, path, bytes, len, 0, &err), &err);
+    pml_env__free(w->t->env, bytes);
+    f->name = name;
+}
+
+static void lie(world *w, pml_data_file *f, const put_file *p)
 {
     f->first_row_id = (pml_optional_int64){p->first_row_id >= 0, p->first_row_id};
     f->min_sequence = f->max_sequence = p->sequence;
@@ -56,7 +72,7 @@ static void lie(pml_data_file *f, const put_file *p)
         f->write_cols.n++;
     f->write_cols.present = f->write_cols.n > 0;
     if (p->rename != NULL)
-        f->name = p->rename;
+        rename_file(w, f, p->rename);
     if (p->says_rows != 0)
         f->row_count = p->says_rows < 0 ? 0 : p->says_rows;
 }
@@ -80,7 +96,7 @@ static void put(world *w, const put_file *p)
     must_ok(pml_writer_open(&writer, w->table, &err), &err);
     must_ok(pml_writer_write(writer, &batch, &schema, &err), &err);
     must_ok(pml_writer_prepare(&m, writer, &err), &err);
-    lie(&m->v[0]->files[0], p);
+    lie(w, &m->v[0]->files[0], p);
     must_ok(pml_commit_open(&commit, w->table, NULL, &err), &err);
     must_ok(pml_commit_run(NULL, commit, (pml_messages *const *)&m, 1, 1, NULL, &err), &err);
     pml_commit_close(commit);
@@ -317,8 +333,12 @@ static void files_that_do_not_fit_together_are_refused(void **state)
         {{{0, 1, {0}, two, NULL, 0}, {0, 2, {"b", "zzz"}, two, NULL, 0}}, PML_E_CORRUPT, "column 'zzz'"},
         {{{0, 1, {0}, two, NULL, 0}, {0, 2, {"c"}, two, NULL, 0}}, PML_E_CORRUPT, "column 'c'"}, /* of a later schema */
         {{{0, 1, {"a"}, two, NULL, 0}, {0, 2, {"b"}, two, NULL, 0}}, PML_E_SCHEMA, "column id is NOT NULL"},
-        {{{0, 1, {0}, two, NULL, 0}, {0, 2, {"b"}, two, "data-1.blob", 0}}, PML_E_UNSUPPORTED, "needs type:blob"},
-        {{{0, 1, {0}, two, NULL, 0}, {0, 2, {"b"}, two, "data-1.vector.parquet", 0}}, PML_E_UNSUPPORTED, "needs type:vector"},
+        {{{0, 1, {"id", "a"}, two, NULL, 0}, {0, 2, {"b"}, two, "data-1.blob", 0}}, PML_E_CORRUPT, "is a blob file"},
+        {{{0, 1, {"id", "a"}, two, NULL, 0}, {0, 2, {"b"}, one, "v-1.vector.parquet", 0}}, PML_E_CORRUPT, "leave out the row of id 1"},
+        {{{0, 1, {"id", "a"}, two, NULL, 0}, {1, 2, {"b"}, one, "v-1.vector.parquet", 0}}, PML_E_CORRUPT, "leave out the row of id 0"},
+        {{{0, 1, {"id", "a"}, two, NULL, 0}, {1, 2, {"b"}, two, "v-1.vector.parquet", 0}}, PML_E_CORRUPT, "just these rows"},
+        {{{0, 1, {"id", "a"}, two, NULL, 0}, {2, 2, {"b"}, two, "v-1.vector.parquet", 0}}, PML_E_CORRUPT, "just these rows"},
+        {{{0, 1, {"id"}, one, NULL, 0}, {0, 2, {"b", "a"}, two, "v-1.vector.parquet", 0}}, PML_E_CORRUPT, "just these rows"},
         {{{0, 1, {0}, two, NULL, 0}, {0, 2, {"b"}, one, NULL, 2}}, PML_E_CORRUPT, ".parquet"}, /* the file itself has fewer */
         {{{0, 1, {0}, two, NULL, 0}, {INT64_MAX - 1, 2, {"b"}, two, NULL, 0}}, PML_E_CORRUPT, "pass 2^63"},
     };
@@ -347,16 +367,63 @@ static void file_without_rows_stands_in_nobodys_way(void **state)
     world_close(&w);
 }
 
+#define B(row, v) "{\"id\":-1,\"a\":\"no\",\"b\":" v "}\n"
+/* Rows 0 to 3: column b is in files of its own, of rows 0 and 1 in a newer and an older one, of 2 and 3 in one each; row 4 in one file. */
+static const put_file chained[] = {
+    {.first_row_id = 4, .sequence = 9, .rows = "{\"id\":5,\"a\":\"v\",\"b\":50}\n"},
+    {.first_row_id = 3, .sequence = 2, .columns = {"b"}, .rows = B(3, "40"), .rename = "v-1.vector.parquet"},
+    {.first_row_id = 0, .sequence = 1, .columns = {"b"}, .rows = B(0, "1") B(1, "1"), .rename = "v-2.vector.parquet"},
+    {.first_row_id = 0, .sequence = 1, .columns = {"id", "a"},
+     .rows = "{\"id\":1,\"a\":\"x\",\"b\":9}\n{\"id\":2,\"a\":\"y\",\"b\":9}\n{\"id\":3,\"a\":\"z\",\"b\":9}\n{\"id\":4,\"a\":\"u\",\"b\":9}\n"},
+    {.first_row_id = 0, .sequence = 3, .columns = {"b"}, .rows = B(0, "10") B(1, "20"), .rename = "v-3.vector.parquet"},
+    {.first_row_id = 2, .sequence = 2, .columns = {"b"}, .rows = B(2, "30"), .rename = "v-4.vector.parquet"},
+    {.first_row_id = 1, .sequence = 1, .columns = {"b"}, .rows = B(1, "1") B(2, "1"), .rename = "v-5.vector.parquet"},
+};
+enum { N_CHAINED = sizeof chained / sizeof chained[0] };
+
+#define CHAINED "1,x,10,\n2,y,20,\n3,z,30,\n4,u,40,\n5,v,50,\n"
+
+static void files_of_a_column_follow_each_other(void **state)
+{
+    world w;
+    (void)state;
+    test_env *t = test_env_open(NULL);
+    world_open(&w, t, test_path(t, "t"), chained, N_CHAINED, "");
+    for (int64_t batch = 1; batch < 6; batch++)
+        must_read(&w, &(how){.batch_rows = batch, .by_bytes = batch % 2 == 0, .threads = (uint32_t)batch % 3}, CHAINED);
+    must_read(&w, &(how){.columns = {"b"}}, "10\n20\n30\n40\n50\n");
+    must_read(&w, &(how){.columns = {"b"}, .batch_rows = 1}, "10\n20\n30\n40\n50\n");
+    must_read(&w, &(how){.columns = {"a"}}, "x\ny\nz\nu\nv\n");
+    must_ok(read_rows(&w, &(how){.equals = {"b", "30"}}, &(pml_error)PML_ERROR_INIT), NULL);
+    assert_string_equal(w.shown, "3,z,30,\n");
+    world_close(&w);
+}
+
+/* A newer file that begins within the rows of an older one. */
+static void newer_file_of_a_column_inside_of_an_older_one_is_refused(void **state)
+{
+    world w;
+    pml_error err = PML_ERROR_INIT;
+    (void)state;
+    test_env *t = test_env_open(NULL);
+    const put_file v[] = {chained[3], {0, 1, {"b"}, B(0, "1") B(1, "1"), "v-1.vector.parquet", 0},
+                          {1, 2, {"b"}, B(1, "1") B(2, "1") B(3, "1"), "v-2.vector.parquet", 0}};
+    world_open(&w, t, test_path(t, "t"), v, 3, "");
+    must_fail_with(PML_E_CORRUPT, read_rows(&w, &(how){0}, &err), &err);
+    assert_non_null(strstr(err.message, "different ages"));
+    must_read(&w, &(how){.columns = {"a"}}, "x\ny\nz\nu\n"); /* who does not ask for it does not care */
+    world_close(&w);
+}
+
 /* Each allocation of a plan and its read fails once. */
-static void every_failure_of_a_read_is_survived(void **state)
+static void survive_every_failure(const put_file *v, size_t n, const char *all)
 {
     world w;
     faulty_fs f;
-    (void)state;
     sim_fs *sim = sim_fs_new();
     faulty_fs_init(&f, sim_fs_system(sim));
     test_env *t = test_env_open(&f.fs);
-    world_open(&w, t, "/t", files, N_FILES, "");
+    world_open(&w, t, "/t", v, n, "");
     for (long long i = 1;; i++) {
         pml_error err = PML_ERROR_INIT;
         test_env_fail_at(t, i);
@@ -365,13 +432,20 @@ static void every_failure_of_a_read_is_survived(void **state)
         test_env_fail_at(t, 0);
         assert_true(rc == PML_OK || rc == PML_E_NOMEM);
         if (rc == PML_OK)
-            assert_string_equal(w.shown, ALL);
+            assert_string_equal(w.shown, all);
         if (!reached)
             break;
     }
     world_close(&w);
     faulty_fs_destroy(&f);
     sim_fs_free(sim);
+}
+
+static void every_failure_of_a_read_is_survived(void **state)
+{
+    (void)state;
+    survive_every_failure(files, N_FILES, ALL);
+    survive_every_failure(chained, N_CHAINED, CHAINED);
 }
 
 int main(void)
@@ -383,6 +457,8 @@ int main(void)
         cmocka_unit_test(files_are_read_in_step),
         cmocka_unit_test(files_that_do_not_fit_together_are_refused),
         cmocka_unit_test(file_without_rows_stands_in_nobodys_way),
+        cmocka_unit_test(files_of_a_column_follow_each_other),
+        cmocka_unit_test(newer_file_of_a_column_inside_of_an_older_one_is_refused),
         cmocka_unit_test(every_failure_of_a_read_is_survived),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -211,10 +211,66 @@ static void file_index_leaves_out_no_row_that_matches(void **state)
         one_table(tables[i]);
 }
 
+/* IN over n values of the file or near them: bounded work, so nothing is known beyond 16 of them. */
+static pml_index_kind kind_of_a_list(world *w, const pml_field *f, const struct ArrowArray *column, size_t n)
+{
+    pml_index_answer a;
+    pml_error err = PML_ERROR_INIT;
+    pml_pred p = {.op = PML_PRED_IN, .field_id = f->id, .type = &f->type, .name = f->name, .n_literals = n};
+    p.literals = pml_arena__array(&w->arena, n, sizeof *p.literals);
+    for (size_t i = 0; i < n; i++)
+        p.literals[i] = literal(w, f, column);
+    must_ok(pml_file_index__ask(&a, w->t->env, (pml_bytes){w->index, w->index_len}, w->path, &p, w->rows.length, &err), &err);
+    pml_index_kind kind = a.kind;
+    pml_index_answer__clear(&a);
+    return kind;
+}
+
+static void long_lists(const char *name)
+{
+    pml_error err = PML_ERROR_INIT;
+    world w = {.t = test_env_open(NULL)};
+    pml_scan *scan;
+    char path[512];
+    size_t answered = 0;
+    (void)snprintf(path, sizeof path, "%s/%s", PML_FUZZ_TABLES, name);
+    must_ok(pml_table_open(&w.table, w.t->env, path, NULL, &err), &err);
+    must_ok(pml_scan_new(&scan, w.table, &err), &err);
+    must_ok(pml_scan_plan(&w.plan, scan, &err), &err);
+    pml_arena__init(&w.arena, w.t->env);
+    read_file(&w, 0, 0);
+    load_index(&w, &w.plan->splits[0], 0);
+    w.path = w.plan->splits[0].paths[0];
+    for (size_t i = 0; i < w.plan->schema->n_fields; i++) {
+        const pml_field *f = &w.plan->schema->fields[i];
+        if (!has_values(w.rows.children[i], &f->type))
+            continue;
+        answered += kind_of_a_list(&w, f, w.rows.children[i], 16) != PML_INDEX_REMAIN;
+        assert_int_equal(kind_of_a_list(&w, f, w.rows.children[i], 17), PML_INDEX_REMAIN);
+    }
+    assert_true(answered > 0);
+    pml_env__free(w.t->env, w.index);
+    w.rows.release(&w.rows);
+    pml_arena__clear(&w.arena);
+    pml_plan_free(w.plan);
+    pml_scan_free(scan);
+    pml_table_release(w.table);
+    test_env_close(w.t);
+}
+
+static void more_than_16_values_are_not_looked_for(void **state)
+{
+    (void)state;
+    long_lists("index_bitmap_v1");
+    long_lists("index_bsi_file");
+    long_lists("index_range_bitmap_embedded");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests_of_indexes[] = {
         cmocka_unit_test(file_index_leaves_out_no_row_that_matches),
+        cmocka_unit_test(more_than_16_values_are_not_looked_for),
     };
     return cmocka_run_group_tests(tests_of_indexes, NULL, NULL);
 }

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans and reads of tables with a primary key that Java wrote: what is planned, what of it merges, what a query needs, what fails. */
-#include <ftw.h>
 #include <paimonlive/realtime.h>
 #include <paimonlive/rows.h>
 #include <paimonlive/split.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "storage/local_fs.h"
 #include "support/faulty_fs.h"
@@ -478,25 +476,6 @@ static void splits_keep_whether_they_merge_as_bytes(void **state)
 
 /* ---- hostile metadata ---- */
 
-static const char *copy_from, *copy_to;
-
-static int copy_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
-{
-    char to[512];
-    size_t len;
-    (void)st, (void)ftw;
-    (void)snprintf(to, sizeof to, "%s%s", copy_to, path + strlen(copy_from));
-    if (flag == FTW_D)
-        return mkdir(to, 0755);
-    uint8_t *data = test_read_file(path, &len);
-    FILE *f = fopen(to, "wb");
-    assert_non_null(f);
-    assert_int_equal(fwrite(data, 1, len, f), len);
-    assert_int_equal(fclose(f), 0);
-    free(data);
-    return 0;
-}
-
 /* Writes every manifest of the newest snapshot anew with the first live file changed. */
 static void change_manifests(pml_table *table, void (*change)(pml_data_file *f, pml_arena *arena))
 {
@@ -598,10 +577,8 @@ static void hostile_manifests_are_corrupt_or_harmless(void **state)
         pml_table *table;
         pml_plan *plan;
         int64_t rows;
-        copy_from = java_table("pk_ten_runs");
-        copy_to = test_path(t, "t");
-        assert_int_equal(nftw(copy_from, copy_one, 16, FTW_PHYS), 0);
-        must_ok(pml_table_open(&table, t->env, copy_to, NULL, &err), &err);
+        kit_copy_tree(test_path(t, "t"), java_table("pk_ten_runs"));
+        must_ok(pml_table_open(&table, t->env, test_path(t, "t"), NULL, &err), &err);
         change_manifests(table, cases[i].change);
         int rc = plan_make(&plan, table, &(query){0}, &err);
         if (rc != cases[i].plan || strstr(err.message, cases[i].words) == NULL)

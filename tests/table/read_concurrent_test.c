@@ -6,6 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "storage/local_fs.h"
+#include "support/faulty_fs.h"
 #include "support/table_kit.h"
 #include "support/test_arrow.h"
 
@@ -90,15 +92,15 @@ static void rows_come_in_the_order_of_one_thread(void **state)
     table_kit_run("", "\"target-file-size\":\"1 kb\",\"source.split.target-size\":\"4 kb\"", same_order);
 }
 
+enum { LARGE_BATCH = 100000, LARGE_BATCHES = 16, LARGE_FROM = 777777 };
+
 /* A file that is read in several parts: its rows are numbers in order. */
-static void a_large_file_is_read_in_parts_and_in_order(void **state)
+static void large_file(table_kit *k, test_env *t)
 {
-    (void)state;
-    enum { BATCH = 100000, BATCHES = 16, PREDICATE_FROM = 777777 };
     static const char schema[] = "{\"fields\":[{\"name\":\"id\",\"type\":\"BIGINT NOT NULL\"}],\"options\":"
-                                 "{\"file.compression\":\"none\",\"parquet.enable.dictionary\":\"false\",\"read.batch-size\":\"9999\"}}";
-    static int64_t ids[BATCH];
-    test_env *t = test_env_open(NULL);
+                                 "{\"file.compression\":\"none\",\"parquet.enable.dictionary\":\"false\",\"parquet.enable.delta\":"
+                                 "\"false\",\"read.batch-size\":\"9999\"}}";
+    static int64_t ids[LARGE_BATCH];
     pml_error err = PML_ERROR_INIT;
     pml_table *table;
     pml_writer *w;
@@ -107,25 +109,32 @@ static void a_large_file_is_read_in_parts_and_in_order(void **state)
     must_ok(pml_table_create(&table, t->env, test_path(t, "t"), schema, sizeof schema - 1, 0, &err), &err);
     must_ok(pml_table_arrow_schema(&arrow, table, &err), &err);
     must_ok(pml_writer_open(&w, table, &err), &err);
-    for (int64_t b = 0; b < BATCHES; b++) {
-        for (int64_t i = 0; i < BATCH; i++)
-            ids[i] = b * BATCH + i;
-        struct ArrowArray column = test_fixed_array(8, BATCH, ids), batch = test_struct_array(BATCH, 1, &column);
+    for (int64_t b = 0; b < LARGE_BATCHES; b++) {
+        for (int64_t i = 0; i < LARGE_BATCH; i++)
+            ids[i] = b * LARGE_BATCH + i;
+        struct ArrowArray column = test_fixed_array(8, LARGE_BATCH, ids), batch = test_struct_array(LARGE_BATCH, 1, &column);
         must_ok(pml_writer_write(w, &batch, &arrow, &err), &err);
     }
     must_ok(pml_writer_prepare(&m, w, &err), &err);
     pml_writer_close(w);
     arrow.release(&arrow);
+    table_kit_init(k, t, table);
+    (void)table_kit_commit(k, m);
+}
+
+static void a_large_file_is_read_in_parts_and_in_order(void **state)
+{
+    (void)state;
+    test_env *t = test_env_open(NULL);
     table_kit k;
-    table_kit_init(&k, t, table);
-    (void)table_kit_commit(&k, m);
+    large_file(&k, t);
     pml_arena arena;
     pml_arena__init(&arena, t->env);
-    const pml_value from = {.kind = PML_VALUE_INT, .i = PREDICATE_FROM};
+    const pml_value from = {.kind = PML_VALUE_INT, .i = LARGE_FROM};
     for (int i = 0; i < 2; i++) {
         pml_plan *plan;
         rows r = {.at = -1};
-        int64_t id = i == 0 ? 0 : PREDICATE_FROM;
+        int64_t id = i == 0 ? 0 : LARGE_FROM;
         kit_plan(&plan, &k, &(kit_read){.predicate = i == 0 ? NULL : kit_leaf(&k, &arena, 0, PML_PRED_GE, &from, 1)});
         stream_open(&r.stream, plan, THREADS, 0);
         for (; rows_next(&r); id++) {
@@ -135,13 +144,70 @@ static void a_large_file_is_read_in_parts_and_in_order(void **state)
             if (v.i != id)
                 fail_msg("row %lld is %lld", (long long)id, (long long)v.i);
         }
-        assert_int_equal(id, BATCH * BATCHES);
+        assert_int_equal(id, LARGE_BATCH * LARGE_BATCHES);
         r.stream.release(&r.stream);
         pml_plan_free(plan);
     }
     pml_arena__clear(&arena);
     table_kit_close(&k);
     test_env_close(t);
+}
+
+/* Opened files and rows of a read in parts. */
+static long long opens_of(faulty_fs *f, pml_plan *plan, int64_t *n)
+{
+    long long before = f->counts[FS_OP_OPEN_READ];
+    rows r = {.at = -1};
+    stream_open(&r.stream, plan, THREADS, 0);
+    for (*n = 0; rows_next(&r);)
+        ++*n;
+    r.stream.release(&r.stream);
+    return f->counts[FS_OP_OPEN_READ] - before;
+}
+
+/* The vector is one that Java wrote for a smaller file. */
+static void parts_of_a_file_read_its_deletion_vector_once(void **state)
+{
+    (void)state;
+    faulty_fs f;
+    faulty_fs_init(&f, &pml_local_file_system);
+    test_env *t = test_env_open(&f.fs);
+    pml_error err = PML_ERROR_INIT;
+    pml_table *java;
+    pml_scan *scan;
+    pml_plan *plan, *other;
+    const pml_deletion *deletion = NULL;
+    table_kit k;
+    int64_t rows_before, rows_after;
+    large_file(&k, t);
+    must_ok(pml_table_open(&java, t->env, PML_JAVA_TABLES "/dv_append", NULL, &err), &err);
+    must_ok(pml_scan_new(&scan, java, &err), &err);
+    must_ok(pml_scan_plan(&other, scan, &err), &err);
+    for (size_t i = 0; i < other->n_splits; i++)
+        for (size_t j = 0; j < other->splits[i].n_files; j++)
+            deletion = other->splits[i].deletions[j] == NULL ? deletion : other->splits[i].deletions[j];
+    assert_non_null(deletion);
+    assert_true(deletion->at.cardinality > 0);
+    kit_plan(&plan, &k, &(kit_read){0});
+    assert_int_equal(plan->splits[0].n_files, 1);
+    long long without = opens_of(&f, plan, &rows_before);
+    assert_true(without > 1); /* parts */
+    plan->splits[0].deletions[0] = deletion;
+    assert_int_equal(opens_of(&f, plan, &rows_after), without + 1);
+    assert_int_equal(rows_before - rows_after, deletion->at.cardinality);
+    /* Given up after some rows. */
+    rows r = {.at = -1};
+    stream_open(&r.stream, plan, THREADS, 0);
+    assert_true(rows_next(&r));
+    r.batch.release(&r.batch);
+    r.stream.release(&r.stream);
+    pml_plan_free(plan);
+    pml_plan_free(other);
+    pml_scan_free(scan);
+    pml_table_release(java);
+    table_kit_close(&k);
+    test_env_close(t);
+    faulty_fs_destroy(&f);
 }
 
 /* n rows: id, and a text of so many bytes, of which no two are alike. */
@@ -367,6 +433,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_come_in_the_order_of_one_thread),
         cmocka_unit_test(a_large_file_is_read_in_parts_and_in_order),
+        cmocka_unit_test(parts_of_a_file_read_its_deletion_vector_once),
         cmocka_unit_test(a_forked_child_lets_go_of_a_stream_whose_threads_it_lacks),
         cmocka_unit_test(rows_that_grow_wide_are_read_in_smaller_batches),
         cmocka_unit_test(release_in_the_middle_stops_the_threads),

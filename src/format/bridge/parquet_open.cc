@@ -32,22 +32,6 @@ static arrow::Status metadata_check(const parquet::FileMetaData &metadata)
     return arrow::Status::OK();
 }
 
-/* By default Arrow reads a column chunk as a whole, and so holds all of a row group of which it decodes one batch: too much
-   for a merge of many files. Large chunks are read through a window instead. */
-constexpr int64_t chunk_bytes_whole_max = INT64_C(2) << 20;
-constexpr int64_t window_bytes = INT64_C(256) << 10;
-
-static bool has_large_chunks(const parquet::FileMetaData &metadata)
-{
-    for (int g = 0; g < metadata.num_row_groups(); g++) {
-        auto group = metadata.RowGroup(g);
-        for (int c = 0; c < group->num_columns(); c++)
-            if (group->ColumnChunk(c)->total_compressed_size() > chunk_bytes_whole_max)
-                return true;
-    }
-    return false;
-}
-
 static arrow::Status file_open(Reader *r, const parquet::ArrowReaderProperties &arrow_properties)
 {
     parquet::ReaderProperties properties(r->pool.get());
@@ -58,17 +42,11 @@ static arrow::Status file_open(Reader *r, const parquet::ArrowReaderProperties &
     properties.set_thrift_container_size_limit(
         static_cast<int32_t>(std::clamp<int64_t>(size, 1, properties.thrift_container_size_limit())));
     auto metadata = parquet::ParquetFileReader::Open(r->input, properties)->metadata();
-    if (has_large_chunks(*metadata)) {
-        properties.enable_buffered_stream();
-        properties.set_buffer_size(window_bytes);
-    }
-    parquet::arrow::FileReaderBuilder builder;
-    ARROW_RETURN_NOT_OK(builder.Open(r->input, properties, metadata));
-    builder.memory_pool(r->pool.get());
-    builder.properties(arrow_properties);
+    auto file = std::make_unique<parquet::ParquetFileReader>();
+    file->Open(whole_contents({r->pool, r->input, metadata, properties}));
     r->properties = properties;
     r->arrow_properties = arrow_properties;
-    ARROW_ASSIGN_OR_RAISE(r->file, builder.Build());
+    ARROW_ASSIGN_OR_RAISE(r->file, parquet::arrow::FileReader::Make(r->pool.get(), std::move(file), arrow_properties));
     r->metadata = r->file->parquet_reader()->metadata();
     return arrow::Status::OK();
 }

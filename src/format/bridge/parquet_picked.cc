@@ -4,9 +4,6 @@
  * for the pages of a column chunk, and gets the dictionary and the picked ones as if nothing else were there. All columns of a read
  * then have different rows; parquet_rows.cc knows which, and puts them in step.
  */
-#include <arrow/buffer.h>
-#include <arrow/io/buffered.h>
-#include <arrow/io/memory.h>
 #include <parquet/column_reader.h>
 
 #include "format/bridge/reader.h"
@@ -15,68 +12,9 @@ namespace pml_bridge_ns {
 
 namespace {
 
-constexpr int64_t whole_bytes_max = INT64_C(2) << 20, window_bytes = INT64_C(256) << 10;
-
-struct Run {
-    int64_t offset, bytes;
-};
-
-/* The runs of a file one after the other. */
-class RunStream final : public arrow::io::InputStream {
-public:
-    RunStream(std::shared_ptr<Input> input, std::vector<Run> runs, arrow::MemoryPool *pool)
-        : input_(std::move(input)), runs_(std::move(runs)), pool_(pool)
-    {
-        set_mode(arrow::io::FileMode::READ);
-    }
-    arrow::Status Close() override { return arrow::Status::OK(); }
-    bool closed() const override { return false; }
-    arrow::Result<int64_t> Tell() const override { return position_; }
-    arrow::Result<int64_t> Read(int64_t n, void *out) override
-    {
-        int64_t got = 0;
-        while (got < n && next_ < runs_.size()) {
-            Run &run = runs_[next_];
-            int64_t part = std::min(n - got, run.bytes);
-            ARROW_ASSIGN_OR_RAISE(int64_t read, input_->ReadAt(run.offset, part, static_cast<uint8_t *>(out) + got));
-            if (read != part)
-                return arrow::Status::Invalid("the file ends within a page at ", run.offset);
-            run.offset += part;
-            run.bytes -= part;
-            got += part;
-            next_ += run.bytes == 0 ? 1 : 0;
-        }
-        position_ += got;
-        return got;
-    }
-    arrow::Result<std::shared_ptr<arrow::Buffer>> Read(int64_t n) override
-    {
-        ARROW_ASSIGN_OR_RAISE(auto buffer, arrow::AllocateResizableBuffer(n, pool_));
-        ARROW_ASSIGN_OR_RAISE(int64_t got, Read(n, buffer->mutable_data()));
-        ARROW_RETURN_NOT_OK(buffer->Resize(got, false));
-        return std::shared_ptr<arrow::Buffer>(std::move(buffer));
-    }
-
-private:
-    std::shared_ptr<Input> input_;
-    std::vector<Run> runs_;
-    arrow::MemoryPool *pool_;
-    size_t next_ = 0;
-    int64_t position_ = 0;
-};
-
-std::shared_ptr<arrow::io::InputStream> runs_open(const Reader &r, std::vector<Run> runs)
+ChunkSource source_of(const Reader &r)
 {
-    int64_t bytes = 0;
-    for (const Run &run : runs)
-        bytes += run.bytes;
-    auto stream = std::make_shared<RunStream>(r.input, std::move(runs), r.pool.get());
-    if (bytes > whole_bytes_max) {
-        PARQUET_ASSIGN_OR_THROW(auto window, arrow::io::BufferedInputStream::Create(window_bytes, r.pool.get(), std::move(stream)));
-        return window;
-    }
-    PARQUET_ASSIGN_OR_THROW(auto whole, stream->Read(bytes));
-    return std::make_shared<arrow::io::BufferReader>(std::move(whole));
+    return {r.pool, r.input, r.metadata, r.properties};
 }
 
 /* What lies before the first page (a dictionary), then the picked pages; neighbours in one run. */
@@ -109,17 +47,13 @@ public:
         auto found = picks_->find({group_, leaf});
         if (found != picks_->end() && found->second.pages.empty() && !found->second.rows.empty())
             return whole_->GetColumnPageReader(leaf);
-        return found == picks_->end() ? pages_open(leaf, {}) : pages_picked(leaf, found->second);
+        return found == picks_->end() ? open(leaf, {}) : pages_picked(leaf, found->second);
     }
 
 private:
-    std::unique_ptr<parquet::PageReader> pages_open(int leaf, std::vector<Run> runs)
+    std::unique_ptr<parquet::PageReader> open(int leaf, std::vector<Run> runs)
     {
-        auto chunk = metadata()->ColumnChunk(leaf);
-        bool always_compressed = reader_->metadata->writer_version().VersionLt(
-            parquet::ApplicationVersion::PARQUET_CPP_10353_FIXED_VERSION());
-        return parquet::PageReader::Open(runs_open(*reader_, std::move(runs)), chunk->num_values(), chunk->compression(),
-                                         reader_->properties, *reader_->metadata->schema()->Column(leaf), always_compressed);
+        return pages_open(source_of(*reader_), *metadata()->ColumnChunk(leaf), leaf, std::move(runs));
     }
     std::unique_ptr<parquet::PageReader> pages_picked(int leaf, const Pick &pick)
     {
@@ -127,7 +61,7 @@ private:
         const Pages &pages = pages_get(reader_.get(), group_, leaf, false);
         if (!chunk_place(*metadata()->ColumnChunk(leaf), reader_->input->GetSize().ValueOr(0), &first, &end))
             throw parquet::ParquetException("a column chunk lies outside of the file");
-        auto opened = pages_open(leaf, runs_of(pages, pick, first));
+        auto opened = open(leaf, runs_of(pages, pick, first));
         opened->set_data_page_filter(RowsCheck{&pages, &pick, 0}); /* no lists: a value is a row */
         return opened;
     }
@@ -155,7 +89,7 @@ class PickedFile final : public parquet::ParquetFileReader::Contents {
 public:
     PickedFile(std::shared_ptr<Reader> reader, std::shared_ptr<const Picks> picks)
         : reader_(std::move(reader)), picks_(std::move(picks)),
-          whole_(parquet::ParquetFileReader::Contents::Open(reader_->input, reader_->properties, reader_->metadata))
+          whole_(whole_contents(source_of(*reader_)))
     {
     }
     void Close() override { whole_->Close(); }

@@ -24,6 +24,14 @@ struct Pages {
     bool index_tried = false;
 };
 
+/* What column chunks are read with. */
+struct ChunkSource {
+    std::shared_ptr<Pool> pool;
+    std::shared_ptr<Input> input;
+    std::shared_ptr<parquet::FileMetaData> metadata;
+    parquet::ReaderProperties properties;
+};
+
 struct Reader {
     /* Order matters: what is declared first goes last. */
     std::shared_ptr<Pool> pool;
@@ -56,6 +64,16 @@ bool stat_is_ordered(const parquet::ColumnDescriptor &column);
 Pages &pages_get(Reader *reader, int group, int leaf, bool with_statistics);
 /* Bytes [*first, *end) of a column chunk; false when the footer gives an impossible place. */
 bool chunk_place(const parquet::ColumnChunkMetaData &chunk, int64_t file_bytes, int64_t *first, int64_t *end);
+
+/* Some bytes of the file. */
+struct Run {
+    int64_t offset, bytes;
+};
+/* The pages of a chunk that lie in the runs, one after the other (parquet_stream.cc). */
+std::unique_ptr<parquet::PageReader> pages_open(const ChunkSource &source, const parquet::ColumnChunkMetaData &chunk, int leaf,
+                                                std::vector<Run> runs);
+/* A file whose chunks are all read like that. */
+std::unique_ptr<parquet::ParquetFileReader::Contents> whole_contents(ChunkSource source);
 
 /* A Parquet reader that shows only the pages of each column chunk that hold wanted rows (parquet_picked.cc). */
 struct Pick {

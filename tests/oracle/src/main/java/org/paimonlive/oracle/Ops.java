@@ -51,6 +51,7 @@ import org.apache.paimon.table.sink.TableCommitImpl;
 import org.apache.paimon.table.sink.TableWriteImpl;
 import org.apache.paimon.table.source.DataSplit;
 import org.apache.paimon.table.source.EndOfScanException;
+import org.apache.paimon.table.source.IncrementalSplit;
 import org.apache.paimon.table.source.ReadBuilder;
 import org.apache.paimon.table.source.Split;
 import org.apache.paimon.table.source.StreamTableScan;
@@ -687,7 +688,7 @@ final class Ops {
                 break;
             }
             for (Split s : plan.splits()) {
-                long id = ((DataSplit) s).snapshotId();
+                long id = s instanceof DataSplit ? ((DataSplit) s).snapshotId() : ((IncrementalSplit) s).snapshotId();
                 try (RecordReader<InternalRow> r =
                         rb.newRead().withIOManager(IOManager.create(TMP)).createReader(s)) {
                     r.forEachRemaining(

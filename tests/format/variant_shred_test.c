@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Groups as shredding makes them, put together again. What Java shreds is read in tests/tables and tests/interop. */
+#include "format/variant_shred.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "columnar/row_text.h"
+#include "support/test_types.h"
+
+static test_env *t;
+static pml_arena arena;
+static pml_error err;
+
+static int given(void **state)
+{
+    (void)state;
+    t = test_env_open(NULL);
+    pml_arena__init(&arena, t->env);
+    return 0;
+}
+
+static int closed(void **state)
+{
+    (void)state;
+    pml_arena__clear(&arena);
+    test_env_close(t);
+    return 0;
+}
+
+static pml_type type_of(const char *text)
+{
+    pml_type type;
+    must_ok(pml_type__parse(&type, &arena, text, strlen(text), NULL, &err), &err);
+    return type;
+}
+
+static pml_value bytes_of(const char *text, size_t n)
+{
+    return (pml_value){.kind = PML_VALUE_BYTES, .bytes = {(const uint8_t *)text, n}};
+}
+
+static void put(pml_builder *b, pml_value v)
+{
+    must_ok(pml_builder__append_value(b, &v), NULL);
+}
+
+#define NULL_VALUE ((pml_value){.kind = PML_VALUE_NULL})
+#define NO_KEYS bytes_of("\1\0\0", 3)
+#define KEYS_XY bytes_of("\1\2\0\1\2xy", 7)
+
+/* One column v of a file: what comes of it, as text; NULL: it failed, as err says. */
+static char *assembled(const char *wanted, const char *stored, void (*fill)(pml_builder *b), int *rc)
+{
+    struct ArrowSchema file;
+    struct ArrowArray column, batch;
+    pml_variant_shred *shred = NULL;
+    pml_builder *b;
+    pml_buf out;
+    const pml_field is = {.name = "v", .type = type_of(stored)}, want = {.name = "v", .type = type_of(wanted)};
+    char *text = NULL;
+    must_ok(pml_type__export(&file, t->env, &is, 1, &err), &err);
+    must_ok(pml_builder__new(&b, t->env, &is.type, &err), &err);
+    fill(b);
+    int64_t rows = pml_builder__length(b);
+    must_ok(pml_builder__finish(b, &column, &err), &err);
+    pml_builder__free(b);
+    must_ok(pml_batch__from_columns(&batch, t->env, &column, 1, rows, &err), &err);
+    *rc = pml_variant_shred__new(&shred, t->env, &file, &want, 1, &err);
+    if (*rc == PML_OK) {
+        assert_non_null(shred);
+        *rc = pml_variant_shred__batch(shred, &batch, &err);
+    }
+    if (*rc == PML_OK) {
+        must_ok(pml_type__check_arrow(&file, &want, 1, &err), &err);
+        must_ok(pml_batch__check(&batch, &want, 1, PML_CHECK_FULL, &err), &err);
+        pml_buf__init(&out, t->env, 1 << 20);
+        for (int64_t i = 0; i < rows; i++) {
+            (void)pml_row_text__append(&out, &want.type, batch.children[0], i);
+            (void)pml_buf__append_byte(&out, i + 1 < rows ? '\n' : '\0');
+        }
+        must_ok(pml_buf__check(&out, &err), &err);
+        text = strdup((const char *)out.data);
+        pml_buf__clear(&out);
+    }
+    pml_variant_shred__free(shred);
+    pml_array__release(&batch);
+    pml_schema__release(&file);
+    return text;
+}
+
+static void gives(const char *wanted, const char *stored, void (*fill)(pml_builder *b), const char *text)
+{
+    int rc;
+    char *got = assembled(wanted, stored, fill, &rc);
+    must_ok(rc, &err);
+    assert_string_equal(got, text);
+    free(got);
+}
+
+static void fails(int code, const char *stored, void (*fill)(pml_builder *b), const char *words)
+{
+    int rc;
+    assert_null(assembled("VARIANT", stored, fill, &rc));
+    must_fail_with(code, rc, &err);
+    if (strstr(err.message, words) == NULL)
+        fail_msg("'%s' does not say '%s'", err.message, words);
+}
+
+static pml_value scalar; /* what fill_scalar puts */
+
+static void fill_scalar(pml_builder *b)
+{
+    put(pml_builder__child(b, 0), NO_KEYS);
+    put(pml_builder__child(b, 1), NULL_VALUE);
+    put(pml_builder__child(b, 2), scalar);
+    must_ok(pml_builder__close_item(b), NULL);
+    must_ok(pml_builder__append_null(b), NULL);
+    put(pml_builder__child(b, 0), NO_KEYS);
+    put(pml_builder__child(b, 1), bytes_of("\5y", 2)); /* of another type than typed_value */
+    put(pml_builder__child(b, 2), NULL_VALUE);
+    must_ok(pml_builder__close_item(b), NULL);
+}
+
+static void gives_scalar(const char *type, pml_value v, const char *text)
+{
+    char stored[128], lines[128];
+    scalar = v;
+    (void)snprintf(stored, sizeof stored, "ROW<metadata BYTES, value BYTES, typed_value %s>", type);
+    (void)snprintf(lines, sizeof lines, "\"%s\"\nnull\n\"\\\"y\\\"\"", text);
+    gives("VARIANT", stored, fill_scalar, lines);
+}
+
+static void scalars_of_every_type_come_back(void **state)
+{
+    (void)state;
+    gives_scalar("BOOLEAN", (pml_value){.kind = PML_VALUE_BOOL, .i = 1}, "true");
+    gives_scalar("TINYINT", test_int(-7), "-7");
+    gives_scalar("SMALLINT", test_int(300), "300");
+    gives_scalar("INT", test_int(-70000), "-70000");
+    gives_scalar("BIGINT", test_int(INT64_MIN), "-9223372036854775808");
+    gives_scalar("FLOAT", (pml_value){.kind = PML_VALUE_FLOAT, .f = 1.5f}, "1.5");
+    gives_scalar("DOUBLE", (pml_value){.kind = PML_VALUE_DOUBLE, .d = -0.25}, "-0.25");
+    gives_scalar("STRING", test_bytes("a"), "\\\"a\\\"");
+    gives_scalar("BYTES", test_bytes("abc"), "\\\"YWJj\\\"");
+    gives_scalar("DATE", test_int(1), "\\\"1970-01-02\\\"");
+    gives_scalar("DECIMAL(5, 2)", test_decimal(150), "1.5");
+    gives_scalar("DECIMAL(18, 2)", test_decimal(-123456789012), "-1234567890.12");
+    gives_scalar("DECIMAL(38, 10)", test_decimal(10000000000), "1");
+    gives_scalar("TIMESTAMP(3)", test_timestamp(-1, 0), "\\\"1969-12-31 23:59:59.999\\\"");
+    gives_scalar("TIMESTAMP(6)", test_timestamp(1000, 7000), "\\\"1970-01-01 00:00:01.000007\\\"");
+    gives_scalar("TIMESTAMP(6) WITH LOCAL TIME ZONE", test_timestamp(60000, 0), "\\\"1970-01-01 00:01:00+00:00\\\"");
+    scalar = test_int(5);
+    fails(PML_E_UNSUPPORTED, "ROW<metadata BYTES, value BYTES, typed_value TIME(3)>", fill_scalar, "needs variant-typed-value:ttm");
+}
+
+#define OBJECT "ROW<metadata BYTES, value BYTES, typed_value ROW<b ROW<value BYTES, typed_value INT>, x ROW<value BYTES>>>"
+
+/* A row of OBJECT: the value beside it, typed_value.b.value, .b.typed_value, typed_value.x.value. */
+static void put_object(pml_builder *b, pml_value rest, pml_value b_value, pml_value b_typed, pml_value x_value)
+{
+    pml_builder *typed = pml_builder__child(b, 2), *member = pml_builder__child(typed, 0);
+    put(pml_builder__child(b, 0), KEYS_XY);
+    put(pml_builder__child(b, 1), rest);
+    put(pml_builder__child(member, 0), b_value);
+    put(pml_builder__child(member, 1), b_typed);
+    must_ok(pml_builder__close_item(member), NULL);
+    member = pml_builder__child(typed, 1);
+    put(pml_builder__child(member, 0), x_value);
+    must_ok(pml_builder__close_item(member), NULL);
+    must_ok(pml_builder__close_item(typed), NULL);
+    must_ok(pml_builder__close_item(b), NULL);
+}
+
+/* {"y":7} and {"x":7} with the keys of KEYS_XY */
+#define ONLY_Y bytes_of("\2\1\1\0\2\x0c\7", 7)
+#define ONLY_X bytes_of("\2\1\0\0\2\x0c\7", 7)
+
+static void fill_objects(pml_builder *b)
+{
+    put_object(b, NULL_VALUE, NULL_VALUE, test_int(1), NULL_VALUE);
+    put_object(b, ONLY_Y, bytes_of("\0", 1), NULL_VALUE, bytes_of("\5z", 2));
+    put_object(b, NULL_VALUE, NULL_VALUE, NULL_VALUE, NULL_VALUE);
+}
+
+static void fill_double_x(pml_builder *b)
+{
+    put_object(b, ONLY_X, NULL_VALUE, test_int(1), NULL_VALUE);
+}
+
+static void fill_scalar_beside(pml_builder *b)
+{
+    put_object(b, bytes_of("\0", 1), NULL_VALUE, test_int(1), NULL_VALUE);
+}
+
+static void fill_malformed(pml_builder *b)
+{
+    put_object(b, NULL_VALUE, NULL_VALUE, NULL_VALUE, bytes_of("\x18", 1));
+}
+
+static void fill_null_member(pml_builder *b)
+{
+    pml_builder *typed = pml_builder__child(b, 2);
+    put(pml_builder__child(b, 0), KEYS_XY);
+    put(pml_builder__child(b, 1), NULL_VALUE);
+    must_ok(pml_builder__append_null(pml_builder__child(typed, 0)), NULL);
+    must_ok(pml_builder__append_null(pml_builder__child(typed, 1)), NULL);
+    must_ok(pml_builder__close_item(typed), NULL);
+    must_ok(pml_builder__close_item(b), NULL);
+}
+
+static void fill_nothing(pml_builder *b)
+{
+    put(pml_builder__child(b, 0), NO_KEYS);
+    put(pml_builder__child(b, 1), NULL_VALUE);
+    must_ok(pml_builder__append_null(pml_builder__child(b, 2)), NULL);
+    must_ok(pml_builder__close_item(b), NULL);
+}
+
+static void fill_no_metadata(pml_builder *b)
+{
+    put(pml_builder__child(b, 0), NULL_VALUE);
+    put(pml_builder__child(b, 1), bytes_of("\0", 1));
+    must_ok(pml_builder__append_null(pml_builder__child(b, 2)), NULL);
+    must_ok(pml_builder__close_item(b), NULL);
+}
+
+static void objects_take_members_from_both_sides(void **state)
+{
+    (void)state;
+    gives("VARIANT", OBJECT, fill_objects, "\"{\\\"b\\\":1}\"\n\"{\\\"b\\\":null,\\\"x\\\":\\\"z\\\",\\\"y\\\":7}\"\n\"{}\"");
+    fails(PML_E_CORRUPT, OBJECT, fill_double_x, "stands in value");
+    fails(PML_E_CORRUPT, OBJECT, fill_scalar_beside, "beside an object");
+    fails(PML_E_CORRUPT, OBJECT, fill_malformed, "cut off");
+    fails(PML_E_CORRUPT, OBJECT, fill_null_member, "typed_value is null");
+    fails(PML_E_CORRUPT, OBJECT, fill_nothing, "a value is missing");
+    fails(PML_E_CORRUPT, OBJECT, fill_no_metadata, "metadata is missing");
+    fails(PML_E_CORRUPT, "ROW<metadata BYTES, value BYTES, typed_value ROW<b ROW<x INT>>>", fill_nothing, "does not belong");
+    fails(PML_E_CORRUPT, "ROW<metadata BYTES, value BYTES, typed_value ROW<b INT>>", fill_nothing, "without value");
+}
+
+/* Two rows of ARRAY<VARIANT>: of two lists of INTs with a text, and nothing. */
+static void fill_lists(pml_builder *b)
+{
+    pml_builder *group = pml_builder__child(b, 0), *list = pml_builder__child(group, 2), *element = pml_builder__child(list, 0);
+    for (int i = 0; i < 2; i++) {
+        put(pml_builder__child(element, 0), NULL_VALUE);
+        put(pml_builder__child(element, 1), test_int(i));
+        must_ok(pml_builder__close_item(element), NULL);
+        put(pml_builder__child(element, 0), bytes_of("\5y", 2));
+        put(pml_builder__child(element, 1), NULL_VALUE);
+        must_ok(pml_builder__close_item(element), NULL);
+        must_ok(pml_builder__close_item(list), NULL);
+        put(pml_builder__child(group, 0), NO_KEYS);
+        put(pml_builder__child(group, 1), NULL_VALUE);
+        must_ok(pml_builder__close_item(group), NULL);
+    }
+    must_ok(pml_builder__close_item(b), NULL);
+    must_ok(pml_builder__close_item(b), NULL);
+}
+
+static void fill_null_element(pml_builder *b)
+{
+    pml_builder *list = pml_builder__child(b, 2);
+    must_ok(pml_builder__append_null(pml_builder__child(list, 0)), NULL);
+    must_ok(pml_builder__close_item(list), NULL);
+    put(pml_builder__child(b, 0), NO_KEYS);
+    put(pml_builder__child(b, 1), NULL_VALUE);
+    must_ok(pml_builder__close_item(b), NULL);
+}
+
+#define LIST "ROW<metadata BYTES, value BYTES, typed_value ARRAY<ROW<value BYTES, typed_value INT>>>"
+
+static void lists_come_back_inside_of_other_types(void **state)
+{
+    (void)state;
+    gives("ARRAY<VARIANT>", "ARRAY<" LIST ">", fill_lists, "[\"[0,\\\"y\\\"]\",\"[1,\\\"y\\\"]\"]\n[]");
+    fails(PML_E_CORRUPT, LIST, fill_null_element, "an element is missing");
+}
+
+static void what_is_not_shredded_is_left_alone(void **state)
+{
+    (void)state;
+    struct ArrowSchema file;
+    pml_variant_shred *shred;
+    const pml_field is = {.name = "v", .type = type_of("VARIANT")}, other = {.name = "w", .type = type_of("ROW<typed_value INT>")};
+    must_ok(pml_type__export(&file, t->env, &is, 1, &err), &err);
+    must_ok(pml_variant_shred__new(&shred, t->env, &file, &is, 1, &err), &err);
+    assert_null(shred);
+    must_ok(pml_variant_shred__new(&shred, t->env, &file, &other, 1, &err), &err);
+    assert_null(shred);
+    pml_schema__release(&file);
+}
+
+static void any_allocation_may_fail(void **state)
+{
+    (void)state;
+    struct ArrowSchema file;
+    struct ArrowArray column, batch;
+    pml_builder *b;
+    const pml_field is = {.name = "v", .type = type_of(OBJECT)}, want = {.name = "v", .type = type_of("VARIANT")};
+    bool done = false;
+    for (long long n = 1; !done; n++) {
+        pml_variant_shred *shred = NULL;
+        must_ok(pml_type__export(&file, t->env, &is, 1, &err), &err);
+        must_ok(pml_builder__new(&b, t->env, &is.type, &err), &err);
+        fill_objects(b);
+        must_ok(pml_builder__finish(b, &column, &err), &err);
+        pml_builder__free(b);
+        must_ok(pml_batch__from_columns(&batch, t->env, &column, 1, 3, &err), &err);
+        test_env_fail_at(t, n);
+        int rc = pml_variant_shred__new(&shred, t->env, &file, &want, 1, &err);
+        if (rc == PML_OK)
+            rc = pml_variant_shred__batch(shred, &batch, &err);
+        done = !test_env_fail_reached(t);
+        test_env_fail_at(t, 0);
+        if (rc != PML_OK)
+            must_fail_with(PML_E_NOMEM, rc, &err);
+        pml_variant_shred__free(shred);
+        pml_array__release(&batch);
+        pml_schema__release(&file);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(scalars_of_every_type_come_back, given, closed),
+        cmocka_unit_test_setup_teardown(objects_take_members_from_both_sides, given, closed),
+        cmocka_unit_test_setup_teardown(lists_come_back_inside_of_other_types, given, closed),
+        cmocka_unit_test_setup_teardown(what_is_not_shredded_is_left_alone, given, closed),
+        cmocka_unit_test_setup_teardown(any_allocation_may_fail, given, closed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
