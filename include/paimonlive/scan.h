@@ -115,7 +115,8 @@ PML_API int pml_scan_plan(pml_plan **out, pml_scan *scan, pml_error *err);
 PML_API void pml_plan_free(pml_plan *plan);
 PML_API int64_t pml_plan_snapshot_id(const pml_plan *plan); /* -1: the table has no snapshot */
 PML_API size_t pml_plan_split_count(const pml_plan *plan);
-/* Number of rows of the plan (predicate and limit applied). From metadata and memory where that is exact, else by reading. */
+/* Number of rows of the plan (predicate and limit applied). From metadata and memory where that is exact, else by reading. With
+   partial-update.remove-record-on-sequence-group, where rows depend on the columns that are read, it is that of all columns. */
 PML_API int pml_plan_count(int64_t *rows, pml_plan *plan, pml_error *err);
 
 typedef struct pml_split_info {

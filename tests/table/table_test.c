@@ -462,7 +462,7 @@ static void snapshot_that_lies_is_an_error_and_nothing_worse(void **state)
 /* What a manifest says of a file goes into the table through a commit of changed messages. */
 static void lie_about_file(pml_data_file *f, size_t i)
 {
-    static const char *const columns[] = {"id"};
+    static const char *const columns[] = {"other"};
     switch (i) {
     case 0: f->name = "../../../etc/passwd.parquet"; break;
     case 1: f->name = "noformat"; break;
