@@ -115,7 +115,8 @@ PML_API int pml_scan_plan(pml_plan **out, pml_scan *scan, pml_error *err);
 PML_API void pml_plan_free(pml_plan *plan);
 PML_API int64_t pml_plan_snapshot_id(const pml_plan *plan); /* -1: the table has no snapshot */
 PML_API size_t pml_plan_split_count(const pml_plan *plan);
-/* Number of rows of the plan (predicate and limit applied). From metadata and memory where that is exact, else by reading. */
+/* Number of rows of the plan (predicate and limit applied). From metadata and memory where that is exact, else by reading. With
+   partial-update.remove-record-on-sequence-group, where rows depend on the columns that are read, it is that of all columns. */
 PML_API int pml_plan_count(int64_t *rows, pml_plan *plan, pml_error *err);
 
 typedef struct pml_split_info {
@@ -161,7 +162,7 @@ enum { PML_VALIDATE_DEFAULT = 0, PML_VALIDATE_BASIC = 1, PML_VALIDATE_FULL = 2 }
 /* Batches of the plan as struct arrays in the plan's columns; the Arrow formats of types whose form is not their own name: CHAR, VARCHAR
    u; BINARY, VARBINARY, BLOB z; TIME ttm; TIMESTAMP(p) tsm: to 3, tsu: to 6, tsn: beyond, with LOCAL TIME ZONE tsm:UTC and so on; ARRAY
    +l; MAP +m; MULTISET +m to int32; VECTOR<T, n> +w:n; VARIANT +s of "value" z and "metadata" z, the Variant encoding of Parquet (what is
-   shredded in files comes whole). Each field says its type in the metadata "paimon.type". Returns owned (release the stream). A read error comes out of
+   shredded in files comes whole, of at most 128 MiB). A BLOB of 2 GiB or more is PML_E_LIMIT, and only when it is read. Each field says its type in the metadata "paimon.type". Returns owned (release the stream). A read error comes out of
    get_next as an errno value with get_last_error text; pml_stream_error gives the full error. A stream that failed stays failed. */
 PML_API int pml_read_open(struct ArrowArrayStream *out, pml_plan *plan, const pml_read_options *options, pml_error *err);
 /* Copies the error of the last failed call on one of our streams into err and returns its code; PML_E_INVAL for a stream that is

@@ -110,9 +110,10 @@ int pml_batch__drop_front(struct ArrowArray *batch, pml_env *env, int64_t *skip,
 uint64_t pml_batch__bytes(const struct ArrowArray *batch, const pml_field *fields, size_t n);
 
 /* ---- checking foreign arrays (realtime.md 8 step 1) ---- */
-typedef enum pml_check_level { PML_CHECK_TRUSTED = 0, PML_CHECK_BASIC = 1, PML_CHECK_FULL = 2 } pml_check_level;
+typedef enum pml_check_level { PML_CHECK_TRUSTED = 0, PML_CHECK_BASIC = 1, PML_CHECK_FULL = 2, PML_CHECK_STORED = 3 } pml_check_level;
 /* Structure (children, buffers, lengths) always; basic: monotone offsets, no null in NOT NULL columns; full: UTF-8 and value
-   ranges (DECIMAL precision, TIME). PML_E_INVAL names column and row. */
+   ranges (DECIMAL precision, TIME); stored: full, but a DECIMAL of up to 18 digits may be any number of 64 bits, since Java's sums go
+   beyond their precision and are stored so. PML_E_INVAL names column and row. */
 int pml_batch__check(const struct ArrowArray *batch, const pml_field *fields, size_t n, pml_check_level level,
                      pml_error *err);
 

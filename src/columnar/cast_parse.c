@@ -5,6 +5,8 @@
  */
 #include "columnar/cast_rule.h"
 
+#include "columnar/check.h"
+#include "columnar/java_text.h"
 #include "util/number.h"
 #include "util/zone.h"
 
@@ -71,10 +73,30 @@ static int to_floating(pml_value *out, const pml_cast *c, const pml_value *v, pm
     return ok ? PML_OK : refuse(pml_type__word(c->to->kind), err);
 }
 
+/* BigDecimal takes the digits of every script. */
+static int latin_digits(text *s, pml_buf *scratch, pml_error *err)
+{
+    const uint8_t *p = (const uint8_t *)s->p, *end = p + s->n;
+    size_t n;
+    while (p < end && *p < 0x80)
+        p++;
+    if (p == end || !pml_check__utf8((const uint8_t *)s->p, s->n))
+        return PML_OK;
+    for (p = (const uint8_t *)s->p; p < end; p += n) {
+        int digit = pml_java_text__digit(p, &n);
+        if (digit < 0)
+            (void)pml_buf__append(scratch, p, n);
+        else
+            (void)pml_buf__append_byte(scratch, (uint8_t)('0' + digit));
+    }
+    *s = (text){(const char *)scratch->data, scratch->len};
+    return pml_buf__check(scratch, err);
+}
+
 static int to_decimal(pml_value *out, const pml_cast *c, const pml_value *v, pml_buf *scratch, pml_error *err)
 {
     text s = text_of(v);
-    (void)scratch;
+    PML_RETURN_IF(latin_digits(&s, scratch, err));
     return pml_cast__parse_decimal(out, c->to, s.p, s.n) ? PML_OK : refuse("DECIMAL", err);
 }
 

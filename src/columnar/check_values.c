@@ -5,7 +5,7 @@
 #include "columnar/value.h"
 #include "columnar/variant.h"
 
-enum { DAY_MS = 86400000, DECIMAL_DIGITS_MAX = 38 };
+enum { DAY_MS = 86400000, DECIMAL_DIGITS_MAX = 38, COMPACT_DIGITS_MAX = 18 };
 
 /* Length of the well-formed UTF-8 sequence at p (RFC 3629: no overlong forms, no surrogates, at most U+10FFFF); 0: wrong. */
 static size_t utf8_sequence(const uint8_t *p, size_t left)
@@ -89,9 +89,22 @@ static int check_texts(pml_check *c, const struct ArrowArray *a, int64_t row, in
     return PML_OK;
 }
 
+static int check_compact_decimals(pml_check *c, const struct ArrowArray *a, int64_t row, int64_t n)
+{
+    for (int64_t i = row; i < row + n; i++) {
+        pml_int128 v;
+        memcpy(&v, (const uint8_t *)a->buffers[1] + (a->offset + i) * 16, sizeof v);
+        if (v != (int64_t)v && !pml_array__is_null(a, i))
+            return pml_check__fail(c, i, "the value has more than 64 bits");
+    }
+    return PML_OK;
+}
+
 static int check_decimals(pml_check *c, const pml_type *t, const struct ArrowArray *a, int64_t row, int64_t n)
 {
     pml_int128 limit = 1, v;
+    if (c->level == PML_CHECK_STORED && t->precision <= COMPACT_DIGITS_MAX)
+        return check_compact_decimals(c, a, row, n);
     for (int i = 0; i < t->precision && i < DECIMAL_DIGITS_MAX; i++)
         limit *= 10;
     for (int64_t i = row; i < row + n; i++) {

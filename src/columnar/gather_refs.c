@@ -9,6 +9,7 @@
 #include "columnar/pieces.h"
 #include "columnar/text_copy.h"
 
+enum { AHEAD = 8 };
 enum { STRETCH_ROWS_MIN = 12 }; /* on average; below, a copy of a piece costs more than its rows one by one */
 
 typedef struct source {
@@ -121,9 +122,12 @@ static int gather_bits(struct ArrowArray *out, const refs_gather *g)
     return PML_OK;
 }
 
+/* Rows come from several batches in turn, a few of each: more streams than the processor follows by itself. */
 #define FIXED_LOOP(width)                                                                              \
     for (int64_t i = 0; i < g->n; i++) {                                                               \
-        pml_row_ref r = g->refs[i];                                                                    \
+        pml_row_ref r = g->refs[i], soon = g->refs[i + AHEAD < g->n ? i + AHEAD : i];                  \
+        if (!nulls)                                                                                    \
+            __builtin_prefetch(g->sources[soon.batch].values + (int64_t)soon.row * (width));           \
         if (nulls && r.batch == PML_REF_NULL)                                                          \
             memset(dst + i * (width), 0, (width));                                                     \
         else                                                                                           \

@@ -221,3 +221,30 @@ int pml_java_text__compare(pml_bytes x, pml_bytes y)
         return high_x ? -1 : 1;
     return x.ptr[i] < y.ptr[i] ? -1 : 1;
 }
+
+/* ---- characters ---- */
+
+uint32_t pml_java_text__character(const uint8_t *p, size_t *n)
+{
+    uint32_t c = p[0];
+    *n = c < 0x80 ? 1 : c < 0xE0 ? 2 : c < 0xF0 ? 3 : 4;
+    c &= *n == 1 ? 0x7F : 0xFFu >> (*n + 1);
+    for (size_t i = 1; i < *n; i++)
+        c = c << 6 | (p[i] & 0x3F);
+    return c;
+}
+
+int pml_java_text__digit(const uint8_t *p, size_t *n)
+{
+    /* They come in rows of ten; beyond 16 bits Java's char is half of a character. */
+    static const uint16_t zeros[] = {0x0660, 0x06F0, 0x07C0, 0x0966, 0x09E6, 0x0A66, 0x0AE6, 0x0B66, 0x0BE6, 0x0C66, 0x0CE6, 0x0D66,
+                                     0x0DE6, 0x0E50, 0x0ED0, 0x0F20, 0x1040, 0x1090, 0x17E0, 0x1810, 0x1946, 0x19D0, 0x1A80, 0x1A90,
+                                     0x1B50, 0x1BB0, 0x1C40, 0x1C50, 0xA620, 0xA8D0, 0xA900, 0xA9D0, 0xA9F0, 0xAA50, 0xABF0, 0xFF10};
+    uint32_t c = pml_java_text__character(p, n);
+    if (c < 0x80)
+        return c >= '0' && c <= '9' ? (int)(c - '0') : -1;
+    for (size_t i = 0; i < sizeof zeros / sizeof zeros[0]; i++)
+        if (c >= zeros[i] && c < zeros[i] + 10u)
+            return (int)(c - zeros[i]);
+    return -1;
+}

@@ -14,5 +14,9 @@ int pml_java_text__to_string(pml_buf *out, const pml_type *t, const pml_value *v
 
 /* String.compareTo of two texts: by UTF-16 units, where pml_bytes_compare goes by characters. */
 int pml_java_text__compare(pml_bytes x, pml_bytes y);
+/* The character at p, which is well-formed UTF-8, and its bytes. */
+uint32_t pml_java_text__character(const uint8_t *p, size_t *n);
+/* Character.digit(char, 10) of it: digits of every script. -1: none. */
+int pml_java_text__digit(const uint8_t *p, size_t *n);
 
 #endif

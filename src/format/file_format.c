@@ -8,6 +8,7 @@
 #include "format/bridge_load.h"
 #include "format/orc.h"
 #include "format/parquet.h"
+#include "format/text_data.h"
 #include "storage/file_io.h"
 
 enum { WRITE_BATCH_ROWS = 4096 }; /* values encoded in one go, after which the size of the page is looked at */
@@ -23,7 +24,7 @@ struct pml_format_writer {
 static int unknown_format(const char *format, const char *path, pml_error *err)
 {
     return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_DATA_FILE, path,
-                         "needs format:%s: this version reads Parquet, ORC, Avro and blob data files and writes Parquet (%s)", format, path);
+                         "needs format:%s: this version reads Parquet, ORC, Avro, CSV, JSON, text and blob data files and writes Parquet (%s)", format, path);
 }
 
 int pml_format__check_readable(const char *format, const char *path, bool untrusted, pml_error *err)
@@ -31,7 +32,8 @@ int pml_format__check_readable(const char *format, const char *path, bool untrus
     if (strcmp(format, "orc") == 0 && untrusted)
         return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_DATA_FILE, path,
                              "needs trusted-input: ORC files are trusted input, and read.untrusted is true (%s)", path);
-    bool known = strcmp(format, "parquet") == 0 || strcmp(format, "orc") == 0 || strcmp(format, "avro") == 0 || strcmp(format, "blob") == 0;
+    bool known = strcmp(format, "parquet") == 0 || strcmp(format, "orc") == 0 || strcmp(format, "avro") == 0 || strcmp(format, "blob") == 0 ||
+                 pml_text_data__is(format);
     return known ? PML_OK : unknown_format(format, path, err);
 }
 
@@ -66,6 +68,8 @@ int pml_format__open(struct ArrowArrayStream *out, pml_env *env, const char *for
         return pml_avro_data__open(out, env, path, request, err);
     if (strcmp(format, "orc") == 0)
         return pml_orc__open(out, env, path, request, err);
+    if (pml_text_data__is(format))
+        return pml_text_data__open(out, env, format, path, request, err);
     return pml_parquet__open(out, env, path, request, err);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Data files by format: one way in, one way out, batches in the canonical Arrow form of the wanted fields. Which code serves a
- * format is decided here by its name; today that is Parquet, ORC, Avro and blob files (the last three for reading). PML_E_UNSUPPORTED "needs
+ * format is decided here by its name; today that is Parquet, and for reading ORC, Avro, CSV, JSON, text and blob files. PML_E_UNSUPPORTED "needs
  * format:<f>" for others.
  */
 #ifndef PML_FORMAT_FILE_FORMAT_H
@@ -9,6 +9,7 @@
 
 #include "columnar/row_set.h"
 #include "columnar/batch.h"
+#include "format/text_options.h"
 #include "util/bytes.h"
 
 typedef struct pml_format_read {
@@ -37,6 +38,11 @@ typedef struct pml_format_read {
     bool orc_ltz_exact;
     /* Formats whose reader cannot stand hostile bytes are refused: ORC. */
     bool untrusted;
+    /* csv, json, text: the options of the table, and for csv the columns of the file in order. The stream borrows nothing of them but the
+       texts of the options. */
+    const pml_text_options *text;
+    const char *const *file_columns;
+    size_t n_file_columns;
     /* What the file holds, when it is in memory already: borrowed until the stream is released. The path is then only a name. */
     pml_bytes content;
     /* What the metadata says of the file; PML_E_CORRUPT when it is another. 0: unknown. */

@@ -4,6 +4,8 @@
 #include <bzlib.h>
 #include <lzma.h>
 #include <zlib.h>
+#include <zstd.h>
+#include <zstd_errors.h>
 
 enum {
     STEP_MAX = 1 << 30,               /* zlib and libbz2 count in unsigned int */
@@ -18,6 +20,7 @@ struct pml_unpack {
     bz_stream b;
     lzma_stream x;
     lzma_allocator x_memory;
+    ZSTD_DCtx *zstd;
 };
 
 /* ---- memory of the libraries: the environment's ---- */
@@ -45,12 +48,17 @@ static void memory_free(void *env, void *p)
 
 /* ---- life ---- */
 
+enum { GZIP_BITS = 16 }; /* on top of the window's: zlib wants a gzip header */
+
 static bool state_make(pml_unpack *u)
 {
     switch (u->kind) {
     case PML_UNPACK_DEFLATE:
+    case PML_UNPACK_ZLIB:
+    case PML_UNPACK_GZIP:
         u->z = (z_stream){.zalloc = z_memory, .zfree = memory_free, .opaque = u->env};
-        return inflateInit2(&u->z, -MAX_WBITS) == Z_OK;
+        return inflateInit2(&u->z, u->kind == PML_UNPACK_DEFLATE ? -MAX_WBITS : u->kind == PML_UNPACK_ZLIB ? MAX_WBITS : MAX_WBITS + GZIP_BITS) ==
+               Z_OK;
     case PML_UNPACK_BZIP2:
         u->b = (bz_stream){.bzalloc = b_memory, .bzfree = memory_free, .opaque = u->env};
         return BZ2_bzDecompressInit(&u->b, 0, 0) == BZ_OK;
@@ -59,6 +67,7 @@ static bool state_make(pml_unpack *u)
         u->x = (lzma_stream)LZMA_STREAM_INIT;
         u->x.allocator = &u->x_memory;
         return lzma_stream_decoder(&u->x, XZ_MEMORY_MAX, 0) == LZMA_OK;
+    case PML_UNPACK_ZSTD: u->zstd = ZSTD_createDCtx(); return u->zstd != NULL; /* windows up to its default of 128 MiB */
     }
     return false;
 }
@@ -80,16 +89,31 @@ int pml_unpack__new(pml_unpack **out, pml_env *env, pml_unpack_kind kind, pml_er
     return PML_OK;
 }
 
-void pml_unpack__free(pml_unpack *u)
+static void state_drop(pml_unpack *u)
 {
-    if (u == NULL)
-        return;
-    if (u->ready && u->kind == PML_UNPACK_DEFLATE)
+    if (u->ready && (u->kind == PML_UNPACK_DEFLATE || u->kind == PML_UNPACK_ZLIB || u->kind == PML_UNPACK_GZIP))
         (void)inflateEnd(&u->z);
     if (u->ready && u->kind == PML_UNPACK_BZIP2)
         (void)BZ2_bzDecompressEnd(&u->b);
     if (u->ready && u->kind == PML_UNPACK_XZ)
         lzma_end(&u->x);
+    (void)ZSTD_freeDCtx(u->zstd);
+    u->zstd = NULL;
+    u->ready = false;
+}
+
+int pml_unpack__again(pml_unpack *u)
+{
+    state_drop(u);
+    u->ready = state_make(u);
+    return u->ready ? PML_OK : PML_E_NOMEM;
+}
+
+void pml_unpack__free(pml_unpack *u)
+{
+    if (u == NULL)
+        return;
+    state_drop(u);
     pml_env__free(u->env, u);
 }
 
@@ -147,6 +171,22 @@ static int step_xz(pml_unpack *u, pml_bytes *in, uint8_t *to, size_t *room, bool
     return status == LZMA_MEM_ERROR ? PML_E_NOMEM : status == LZMA_MEMLIMIT_ERROR ? PML_E_LIMIT : PML_E_CORRUPT;
 }
 
+static int step_zstd(pml_unpack *u, pml_bytes *in, uint8_t *to, size_t *room, bool *ended, const char **why)
+{
+    ZSTD_inBuffer from = {in->ptr, in->len, 0};
+    ZSTD_outBuffer into = {to, *room, 0};
+    size_t left = ZSTD_decompressStream(u->zstd, &into, &from);
+    *in = (pml_bytes){in->ptr + from.pos, in->len - from.pos};
+    *room -= into.pos;
+    *ended = left == 0;
+    if (!ZSTD_isError(left))
+        return PML_OK;
+    *why = ZSTD_getErrorName(left);
+    return ZSTD_getErrorCode(left) == ZSTD_error_memory_allocation           ? PML_E_NOMEM
+           : ZSTD_getErrorCode(left) == ZSTD_error_frameParameter_windowTooLarge ? PML_E_LIMIT
+                                                                                  : PML_E_CORRUPT;
+}
+
 int pml_unpack__step(pml_unpack *u, pml_bytes *in, uint8_t *to, size_t room, size_t *n, bool *ended, const char **why)
 {
     int rc = PML_E_INTERNAL;
@@ -154,9 +194,12 @@ int pml_unpack__step(pml_unpack *u, pml_bytes *in, uint8_t *to, size_t room, siz
     *why = "";
     *ended = false;
     switch (u->kind) {
-    case PML_UNPACK_DEFLATE: rc = step_deflate(u, in, to, &left, ended, why); break;
+    case PML_UNPACK_DEFLATE:
+    case PML_UNPACK_ZLIB:
+    case PML_UNPACK_GZIP: rc = step_deflate(u, in, to, &left, ended, why); break;
     case PML_UNPACK_BZIP2: rc = step_bzip2(u, in, to, &left, ended, why); break;
     case PML_UNPACK_XZ: rc = step_xz(u, in, to, &left, ended, why); break;
+    case PML_UNPACK_ZSTD: rc = step_zstd(u, in, to, &left, ended, why); break;
     }
     *n = room - left;
     return rc;

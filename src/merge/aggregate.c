@@ -31,7 +31,7 @@ static const known functions[] = {
     {"nested_update", &pml_aggregator_nested, PML_NESTED_UPDATE, FOR_ROWS, true},
     {"nested_partial_update", &pml_aggregator_nested, PML_NESTED_PARTIAL_UPDATE, FOR_ROWS, false},
     {"rbm32", &pml_aggregator_bitmap, 0, FOR_VARBINARY, false},
-    {"rbm64", NULL, 0, FOR_VARBINARY, false},
+    {"rbm64", &pml_aggregator_bitmap64, 0, FOR_VARBINARY, false},
     {"hll_sketch", NULL, 0, FOR_VARBINARY, false},
     {"theta_sketch", NULL, 0, FOR_VARBINARY, false},
 };

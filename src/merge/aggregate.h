@@ -84,7 +84,7 @@ static inline pml_item pml_fold__item(const pml_fold *f, const pml_aggregator *a
    */
 int pml_aggregator__explain(const pml_aggregator *a, int rc, pml_error *err);
 
-extern const pml_aggregator_kind pml_aggregator_pick, pml_aggregator_number, pml_aggregator_text, pml_aggregator_bitmap,
+extern const pml_aggregator_kind pml_aggregator_pick, pml_aggregator_number, pml_aggregator_text, pml_aggregator_bitmap, pml_aggregator_bitmap64,
     pml_aggregator_collect, pml_aggregator_map, pml_aggregator_nested;
 
 /* The modes of the kinds. */

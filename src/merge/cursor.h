@@ -22,6 +22,7 @@ typedef struct pml_cursor {
     bool retracts; /* it has -U or -D */
     /* The rest. */
     bool standing; /* in a batch */
+    bool aside;    /* its row waits until the open key is closed */
     uint16_t number;
     uint32_t batch_rows;
     int64_t rows_before; /* in earlier batches */

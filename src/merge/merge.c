@@ -74,6 +74,7 @@ int pml_merge__open(pml_merge **out, pml_env *env, const pml_merge_request *requ
     pml_window__init(&m->rules.window, env, request->layout->fields, request->layout->n_fields);
     m->function = request->function;
     m->lookup = request->lookup;
+    m->one_of_run = request->one_of_run;
     m->window_bytes = request->window_bytes == 0 ? WINDOW_BYTES_DEFAULT : request->window_bytes;
     PML_TRY(check_request(request, n, err));
     PML_TRY(merge_take_runs(m, runs, n, err));
@@ -111,7 +112,7 @@ void pml_merge__play(pml_merge *m)
         bool standing = i < m->n_runs && m->cursors[i].standing;
         if (standing && m->rules.form.changed)
             pml_cursor__reload(&m->cursors[i], &m->rules);
-        least[t->leaves + i] = standing ? pml_cursor__key(&m->cursors[i]) : PML_PREFIX_END;
+        least[t->leaves + i] = standing && !m->cursors[i].aside ? pml_cursor__key(&m->cursors[i]) : PML_PREFIX_END;
     }
     m->rules.form.changed = false;
     for (uint32_t i = t->leaves - 1; i > 0; i--) {

@@ -60,6 +60,9 @@ typedef struct pml_merge_request {
     /* Lookup-style tables (D 10.2), not those of first-row: of a key's rows with level >= 1 only the one of the lowest level counts, with
        all of level <= 0. A key has one row only if it has one before this rule. */
     bool lookup;
+    /* Of rows of a key that one run has several of, each round of the merge takes one of each run, as Java's does, and gives a row for each
+       round. Else they all meet. ORC files have such rows where CHAR keys were written with blanks of another number. */
+    bool one_of_run;
     int64_t batch_rows; /* rows of an output batch, at most; more than 1048576 are taken for that many */
     /* Batches of the runs are held until what was picked of them is gathered; past this an output batch ends early. 0: a default. */
     uint64_t window_bytes;

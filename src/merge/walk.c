@@ -88,6 +88,9 @@ __attribute__((always_inline)) static inline int advance(pml_merge *m, pml_curso
     pml_key_prefix key = PML_PREFIX_END;
     if (++c->row < c->end) {
         key = pml_cursor__key(c);
+        /* Ten runs are more streams than the processor follows by itself. */
+        __builtin_prefetch(c->sequences + ((size_t)c->row + 8) * 8);
+        __builtin_prefetch(c->keys + (c->row - c->begin) + 4);
     } else {
         bool ended;
         PML_RETURN_IF(pml_cursor__refill(c, &m->rules, &ended, err));
@@ -144,12 +147,22 @@ static pml_key_prefix play_again(pml_merge *m, pml_row_ref row)
     return key;
 }
 
+/* The round has ended: the runs that had another row of its key come back. */
+static bool release_aside(pml_merge *m)
+{
+    for (size_t i = 0; i < m->n_runs; i++)
+        m->cursors[i].aside = false;
+    pml_merge__play(m);
+    return false;
+}
+
 __attribute__((always_inline)) static inline int walk(pml_merge *m, walk_mode mode, bool settled, pml_error *err)
 {
     pml_merge_output *o = &m->output;
     pml_key_prefix key = 0;
     bool open = false;
     fold f = {0};
+    bool aside = false; /* runs wait for the next round, see one_of_run */
     uint16_t last = PML_RUN_NONE;
     uint32_t streak = 0;
     for (;;) {
@@ -160,12 +173,20 @@ __attribute__((always_inline)) static inline int walk(pml_merge *m, walk_mode mo
             if (open)
                 PML_RETURN_IF(mode == WALK_GROUP ? pml_group__close(m, err) : fold_close(&f, m, mode, err));
             open = false;
+            if (aside) {
+                aside = release_aside(m);
+                continue;
+            }
             if (ended || o->n >= o->max || m->rules.window.left_bytes > m->window_bytes) {
                 m->ended = ended;
                 return PML_OK;
             }
             if (streak >= STREAK_MIN && take_stretch(m, run, settled))
                 continue;
+        } else if (m->one_of_run && run == last) { /* rows of a key come run by run */
+            aside = m->cursors[run].aside = true;
+            pml_loser_tree__replace(&m->tree, run, PML_PREFIX_END, settled);
+            continue;
         }
         pml_cursor *c = &m->cursors[run];
         if (mode == WALK_GROUP)

@@ -16,7 +16,7 @@ typedef struct pml_group_rows {
 struct pml_merge {
     pml_env *env;
     const pml_merge_function *function;
-    bool lookup;
+    bool lookup, one_of_run;
     uint64_t window_bytes;
     pml_arena arena; /* cursors, tree, orders */
     size_t n_runs;

@@ -39,6 +39,8 @@ static const binding bindings[] = {
     {"orc.timestamp-ltz.legacy.type", BIND_BOOL, AT(orc_ltz_legacy), 0},
     {"parquet.enable.dictionary", BIND_BOOL, AT(parquet_dictionary), 0},
     {"parquet.enable.delta", BIND_BOOL, AT(parquet_delta), 0},
+    {"json.ignore-parse-errors", BIND_BOOL, AT(json.ignore_errors), 0},
+    {"json.line-delimiter", BIND_STRING, AT(json.line_delimiter), 0},
     {"data-file.prefix", BIND_STRING, AT(data_file_prefix), 0},
     {"data-file.path-directory", BIND_STRING, AT(data_path_directory), 0},
     {"file.suffix.include.compression", BIND_BOOL, AT(suffix_include_compression), 0},
@@ -276,6 +278,45 @@ static int bind_scan(pml_table_options *out, const pml_option_source *s)
     return pml_option_source__fail(s, PML_E_INVAL, "scan.mode", mode, needs);
 }
 
+/* Options that Java also takes under other names, which count when the first one is not set. */
+static int bind_text_formats(pml_table_options *out, const pml_option_source *s)
+{
+    static const struct {
+        const char *keys[4];
+        size_t at;
+    } texts[] = {{{"csv.field-delimiter", "field-delimiter", "seq"}, AT(csv.field_delimiter)},
+                 {{"csv.line-delimiter", "lineSep"}, AT(csv.line_delimiter)},
+                 {{"csv.quote-character", "quote"}, AT(csv.quote)},
+                 {{"csv.escape-character", "escape"}, AT(csv.escape)},
+                 {{"csv.null-literal", "nullvalue"}, AT(csv.null_literal)},
+                 {{"text.line-delimiter", "lineSep"}, AT(text.line_delimiter)}};
+    static const struct {
+        const char *first, *second;
+    } others[] = {{"csv.include-header", "header"}, {"csv.mode", "mode"}};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        const char *text = NULL;
+        for (size_t k = 0; text == NULL && texts[i].keys[k] != NULL; k++)
+            text = pml_option_source__get(s, texts[i].keys[k]);
+        text = text == NULL ? pml_option_rule__find(texts[i].keys[0])->fallback : text;
+        memcpy((char *)out + texts[i].at, &text, sizeof text);
+    }
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        const pml_option_rule *rule = pml_option_rule__find(others[i].first);
+        const char *text = pml_option_source__get(s, others[i].first);
+        if (text != NULL)
+            PML_RETURN_IF(pml_option__check_value(rule, others[i].first, text, s->where, s->err));
+        if (text == NULL) /* names so general that others may mean something else by them */
+            text = pml_option_source__get(s, others[i].second);
+        if (text == NULL || pml_option__check_value(rule, others[i].second, text, s->where, NULL) != PML_OK)
+            text = rule->fallback;
+        if (rule->kind == PML_OPTION_BOOL)
+            (void)pml_number__bool(&out->csv.header, text, strlen(text));
+        else
+            out->csv.mode = index_of(rule->values, text);
+    }
+    return PML_OK;
+}
+
 enum { TARGET_KEYED_BYTES = 128 * 1024 * 1024 }; /* target-file-size of tables with a primary key, when it is not set */
 
 static int bind_special(pml_table_options *out, const pml_option_source *s)
@@ -333,6 +374,7 @@ int pml_table_options__parse(pml_table_options *out, const pml_table_schema *s, 
     for (size_t i = 0; i < sizeof bindings / sizeof bindings[0]; i++)
         PML_RETURN_IF(bind(&o, &src, &bindings[i]));
     PML_RETURN_IF(bind_codecs(&o, &src));
+    PML_RETURN_IF(bind_text_formats(&o, &src));
     PML_RETURN_IF(bind_special(&o, &src));
     PML_RETURN_IF(check_paths(&o, &src));
     for (size_t i = 0; for_write && i < s->n_fields; i++)

@@ -6,6 +6,7 @@
 #ifndef PML_META_OPTIONS_H
 #define PML_META_OPTIONS_H
 
+#include "format/text_options.h"
 #include "meta/table_schema.h"
 
 /* Grouped by meaning, not packed: there is one for each open table. NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding) */
@@ -20,6 +21,7 @@ typedef struct pml_table_options {
     bool parquet_dictionary, parquet_delta;
     enum { PML_READ_VALIDATE_FULL = 0, PML_READ_VALIDATE_BASIC } read_validate;
     bool read_untrusted, orc_ltz_legacy;
+    pml_text_options csv, json, text; /* of files of these formats */
     const char *data_file_prefix, *data_path_directory; /* directory NULL: none */
     bool suffix_include_compression;
     const char *manifest_compression; /* Avro codec name */

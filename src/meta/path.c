@@ -334,6 +334,12 @@ int pml_path__format(char text[16], const char *file_name, pml_error *err)
     return PML_OK;
 }
 
+bool pml_path__is_orc(const char *file_name)
+{
+    char format[FORMAT_BYTES];
+    return pml_path__format(format, file_name, NULL) == PML_OK && strcmp(format, "orc") == 0;
+}
+
 /* The extension that a codec gives to file names when file.suffix.include.compression asks for it (format-data.md 2.1). */
 static const char *codec_extension(const char *codec)
 {

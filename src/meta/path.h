@@ -42,6 +42,7 @@ int pml_path__data_file(char **out, pml_env *env, const char *root, const pml_ta
 char *pml_path__data_file_name(pml_env *env, const pml_table_options *o, const char *uuid, int64_t counter);
 /* The format of a data file from its name: "parquet" of "data-1.zst.parquet", "csv" of "x.csv.gz". Points into text[16]. */
 int pml_path__format(char text[16], const char *file_name, pml_error *err);
+bool pml_path__is_orc(const char *file_name);
 /* Escapes as Java's PartitionPathUtils.escapePathName. */
 int pml_path__escape(pml_buf *out, const char *s, size_t n);
 

@@ -180,6 +180,11 @@ void pml_rt_context__metric_time(atomic_llong *sum, atomic_llong *max, int64_t n
 
 static int bind_options(pml_rt_context *c, pml_table *t, pml_error *err)
 {
+    if (t->other != NULL)
+        return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_OPTION, t->path,
+                             "needs scan.fallback-branch: %s shows partitions of branch %s; whether it lacks a partition whose rows are in "
+                             "memory only is not defined: give an empty scan.fallback-branch (or scan.primary-branch) when it is opened",
+                             t->path, t->other->branch);
     size_t n = t->schema->n_options + t->n_overrides + c->n_overrides, at = 0;
     pml_option *all = pml_arena__array(&c->arena, n, sizeof *all);
     pml_option *over = pml_arena__array(&c->arena, t->n_overrides + c->n_overrides, sizeof *over);

@@ -63,6 +63,7 @@ typedef struct rt_segment {
     rt_rows_note note;
     rt_segment_state state;
     int64_t since_ns; /* the write of its first row */
+    uint64_t bytes;   /* of its rows */
 } rt_segment;
 
 typedef struct rt_pb {
@@ -89,6 +90,7 @@ typedef struct rt_pb {
     pml_mutex write_mu; /* guards what follows */
     int64_t next_offset, cover_begin;
     rt_rows_note building;
+    uint64_t building_bytes;
     int64_t next_sequence; /* append: of files, only touched by the one flush in flight; primary key: of rows */
 
     pml_mutex advance_mu; /* guards reclaimed_end */

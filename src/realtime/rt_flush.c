@@ -94,7 +94,7 @@ static void run_drop(void *ctx)
 
 /* Each stream is a sorted run. A segment is merged by itself and ends its files: what is merged together must not hang on what else is
    flushed (I12), and a file has each key once. */
-static int write_merged(flush *f, pml_rt_streams *streams, pml_error *err)
+static int write_merged(flush *f, const rt_segment *segment, pml_rt_streams *streams, pml_error *err)
 {
     pml_run *runs = pml_env__calloc(f->env, streams->n, sizeof *runs);
     flush_stream *s = pml_env__calloc(f->env, streams->n, sizeof *s);
@@ -105,7 +105,7 @@ static int write_merged(flush *f, pml_rt_streams *streams, pml_error *err)
         PML_TRY(stream_open(&s[i], f, &streams->v[i], err));
         runs[i] = (pml_run){.next = stream_next, .drop = run_drop, .ctx = &s[i], .name = f->pb->name, .level = -1};
     }
-    PML_TRY(pml_keyed_rows__flush(&f->pb->ctx->rows, f->rolling, runs, streams->n, err));
+    PML_TRY(pml_keyed_rows__flush(&f->pb->ctx->rows, f->rolling, runs, streams->n, segment->bytes / (uint64_t)segment->note.rows, err));
     PML_TRY(pml_rolling__finish(f->rolling, err));
 out:
     for (size_t i = 0; s != NULL && i < streams->n; i++)
@@ -130,7 +130,7 @@ static int flush_segment(flush *f, const rt_segment *s, pml_error *err)
         rc = pml_rt_stream__plugin_code(rc, err, "commit_streams", f->pb->name);
         goto out;
     }
-    PML_TRY(f->pb->ctx->layout->mode == PML_RT_MODE_APPEND ? write_in_order(f, &streams, err) : write_merged(f, &streams, err));
+    PML_TRY(f->pb->ctx->layout->mode == PML_RT_MODE_APPEND ? write_in_order(f, &streams, err) : write_merged(f, s, &streams, err));
     PML_TRY(pml_rt_verify__end(&f->verify, err));
 out:
     for (size_t i = 0; i < streams.n; i++)

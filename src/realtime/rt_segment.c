@@ -47,11 +47,12 @@ static int seal_locked(rt_pb *pb, pml_error *err)
     pml_rt_histogram__add(&pb->ctx->counts.seal_micros, (pml_env__mono_ns(pb->ctx->env) - start) / 1000);
     const int64_t since = (int64_t)atomic_load(&pb->building_since_ns);
     pb->queue[pb->n_queue++] =
-        (rt_segment){handle, {pb->cover_begin, pb->next_offset}, pb->building, RT_SEGMENT_SEALED, since};
+        (rt_segment){handle, {pb->cover_begin, pb->next_offset}, pb->building, RT_SEGMENT_SEALED, since, pb->building_bytes};
     if (atomic_load(&pb->sealed_since_ns) < 0)
         atomic_store(&pb->sealed_since_ns, since);
     atomic_store(&pb->building_since_ns, -1);
     pb->building = (rt_rows_note){0};
+    pb->building_bytes = 0;
     pb->cover_begin = pb->next_offset;
     (void)atomic_fetch_add(&pb->ctx->seals, 1);
     return PML_OK;

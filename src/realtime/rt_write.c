@@ -216,6 +216,7 @@ int pml_rt_write__hand_over(rt_write_call *k, rt_pb *pb, const rt_slice_offsets 
     else
         pml_rt_note__add_explicit(&pb->building, o->rows, o->hash);
     pb->next_offset = o->range.end;
+    pb->building_bytes += o->bytes;
     if (atomic_load_explicit(&pb->building_since_ns, memory_order_relaxed) < 0)
         atomic_store_explicit(&pb->building_since_ns, k->start_ns, memory_order_relaxed);
     (void)atomic_fetch_add_explicit(&pb->ctx->uncommitted_rows, o->rows, memory_order_relaxed);

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "storage/durable_dirs.h"
+
 #define FS_CALL(env, op, ...) ((env)->fs.op((env)->fs.ctx, __VA_ARGS__))
 
 char *pml_file__parent(pml_env *env, const char *path)
@@ -86,7 +88,8 @@ int pml_file__exists(bool *out, pml_env *env, const char *path, pml_error *err)
 
 int pml_file__sync_directory(pml_env *env, const char *path, pml_error *err)
 {
-    return FS_CALL(env, sync_directory, path, err);
+    PML_RETURN_IF(FS_CALL(env, sync_directory, path, err));
+    return pml_durable_dirs__ensure(env, path, err);
 }
 
 static int sync_parent(pml_env *env, const char *path, pml_error *err)
@@ -113,6 +116,8 @@ static int make_one(pml_env *env, const char *path, pml_error *err)
     int synced = sync_parent(env, path, err);
     if (synced != PML_OK && rc == PML_OK)
         (void)FS_CALL(env, remove_directory, path, NULL);
+    if (synced == PML_OK)
+        pml_durable_dirs__made(env, path);
     return synced;
 }
 
@@ -201,8 +206,11 @@ int pml_file__end(pml_env *env, void *file, const char *path, uint32_t flags, pm
         return rc;
     }
     PML_RETURN_IF(FS_CALL(env, close_write, file, err));
-    if ((flags & (PML_WRITE_NO_SYNC | PML_WRITE_NO_DIRECTORY_SYNC)) == 0)
-        rc = sync_parent(env, path, err);
+    if ((flags & (PML_WRITE_NO_SYNC | PML_WRITE_NO_DIRECTORY_SYNC)) != 0)
+        return rc;
+    char *dir = pml_file__parent(env, path);
+    rc = dir == NULL ? pml_error__no_memory(err) : pml_file__sync_directory(env, dir, err);
+    pml_env__free(env, dir);
     return rc;
 }
 
@@ -281,7 +289,7 @@ static int outcome_unknown(pml_error *err, const char *path, const char *step)
 /*
  * What each failure means:
  *   temporary file (name, directory, create, write, sync, close)  the final name was never spoken of: no effect
- *   sync of the whole file system                                 the same
+ *   sync of the whole file system, or of the directory's own name the same
  *   publish says EXISTS                                           no effect, by contract of the file system
  *   publish fails with NO_EFFECT                                  no effect
  *   publish fails otherwise                                       unknown; the temporary file stays, since the request may
@@ -301,6 +309,8 @@ static int publish_steps(pml_env *env, const char *path, const void *bytes, size
                      : write_temporary(&temp, env, path, bytes, n, all ? PML_WRITE_NO_SYNC : flags, err);
     if (rc == PML_OK && all)
         rc = sync_all(env, dir, err);
+    else if (rc == PML_OK && (flags & PML_WRITE_NO_SYNC) == 0)
+        rc = pml_durable_dirs__ensure(env, dir, err);
     if (rc != PML_OK) {
         err->flags |= PML_ERRF_NO_EFFECT;
         if (temp != NULL)

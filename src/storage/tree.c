@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "storage/durable_dirs.h"
 #include "storage/file_io.h"
 
 enum { TREE_DIRECTORIES_MAX = 16 * 1024 * 1024 };
@@ -87,6 +88,7 @@ static int walk(tree *t, pml_error *err)
 int pml_file__remove_tree(pml_env *env, const char *path, pml_error *err)
 {
     tree t = {.env = env};
+    pml_durable_dirs__forget(env);
     size_t slash = strlen(path);
     int rc;
     while (slash > 0 && path[slash - 1] != '/')

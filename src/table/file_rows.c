@@ -65,12 +65,6 @@ static bool asks_for_chars(const pml_pred *p)
     return any;
 }
 
-static bool is_orc(const pml_data_file *f)
-{
-    char format[16];
-    return pml_path__format(format, f->name, NULL) == PML_OK && strcmp(format, "orc") == 0;
-}
-
 static int ask_index(pml_index_answer *out, const char **gone, pml_arena *arena, const pml_file_source *q, const pml_pred *predicate,
                      pml_error *err)
 {
@@ -78,7 +72,7 @@ static int ask_index(pml_index_answer *out, const char **gone, pml_arena *arena,
     const char *data_path = q->split->paths[q->file], *path;
     uint8_t *data;
     size_t len;
-    if (is_orc(f) && asks_for_chars(predicate))
+    if (pml_path__is_orc(f->name) && asks_for_chars(predicate))
         return PML_OK;
     if (f->has_embedded_index)
         return pml_file_index__ask(out, arena->env, f->embedded_index, data_path, predicate, f->row_count, err);

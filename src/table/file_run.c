@@ -74,17 +74,29 @@ static int source_next(file_run *run, struct ArrowArray *out, pml_error *err)
     return code == 0 ? PML_OK : pml_source__error(&run->source, code, err);
 }
 
-static int look_for_row(file_run *run, const struct ArrowArray *batch, pml_error *err)
+/* Where the caller wants to know of rows that fulfil the predicate, others do not come; release NULL when none is left. */
+static int keep_found(file_run *run, struct ArrowArray *batch, pml_error *err)
 {
-    pml_env *env = run->q.plan->env;
-    if (run->q.found == NULL || *run->q.found)
+    const pml_file_run *q = &run->q;
+    pml_env *env = q->plan->env;
+    if (q->found == NULL)
         return PML_OK;
-    uint8_t *keep = pml_env__alloc(env, (size_t)batch->length);
-    if (keep == NULL)
-        return pml_error__no_memory(err);
-    int rc = pml_pred__eval(keep, run->q.predicate, env, batch, run->q.fields, run->q.n_fields, err);
-    *run->q.found = rc == PML_OK && memchr(keep, 1, (size_t)batch->length) != NULL;
+    struct ArrowArray whole = *batch;
+    size_t length = (size_t)whole.length;
+    uint8_t *keep = pml_env__alloc(env, length);
+    int64_t *rows = pml_env__calloc(env, length, sizeof *rows), n = 0;
+    int rc = keep == NULL || rows == NULL ? pml_error__no_memory(err)
+                                          : pml_pred__eval(keep, q->predicate, env, &whole, q->fields, q->n_fields, err);
+    for (size_t i = 0; rc == PML_OK && i < length; i++)
+        if (keep[i] != 0)
+            rows[n++] = (int64_t)i;
+    batch->release = NULL;
+    if (rc == PML_OK && n > 0)
+        rc = pml_batch__gather_rows(batch, env, q->fields, q->n_fields, &whole, rows, n, err);
+    *q->found = *q->found || n > 0;
+    whole.release(&whole);
     pml_env__free(env, keep);
+    pml_env__free(env, rows);
     return rc;
 }
 
@@ -106,8 +118,8 @@ static int run_next(void *ctx, struct ArrowArray *out, pml_error *err)
         int rc = pml_batch__drop_front(out, run->q.plan->env, &run->skip, err);
         if (rc == PML_OK && out->release != NULL && out->length > 0) {
             run->given += out->length;
-            rc = look_for_row(run, out, err);
-            if (rc == PML_OK)
+            rc = keep_found(run, out, err);
+            if (rc == PML_OK && out->release != NULL)
                 return PML_OK;
         }
         pml_array__release(out);

@@ -18,7 +18,7 @@ typedef struct pml_file_run {
     const pml_pred *predicate; /* for leaving parts of files out, never exact. NULL: none */
     int64_t batch_rows;        /* that the caller asks for */
     bool validate_full;
-    bool *found; /* set when a row fulfils the predicate, before the row comes out. NULL: nobody wants to know */
+    bool *found; /* only rows that fulfil the predicate come, and this is set before the first. NULL: nobody wants to know */
 } pml_file_run;
 
 int pml_file_run__open(pml_run *out, const pml_file_run *request, pml_error *err);

@@ -8,6 +8,7 @@
 #include "table/evolution.h"
 #include "table/file_rows.h"
 #include "table/row_tracking.h"
+#include "table/text_file.h"
 
 typedef struct file_reader {
     pml_env *env;
@@ -18,7 +19,8 @@ typedef struct file_reader {
     struct ArrowArrayStream stored; /* release NULL: not open */
     pml_assembly assembly;
     const pml_pred *predicate; /* over the stored fields */
-    int64_t rows;              /* given so far */
+    const pml_table_schema *written; /* with which the file was written */
+    int64_t rows;                    /* given so far */
     pml_value partition[PML_PARTITION_KEYS_MAX];
     pml_shared_rows *shared;
     const pml_file_rows *chosen; /* of it */
@@ -113,6 +115,7 @@ static int map_columns(file_reader *r, const pml_file_source *q, pml_error *err)
     const pml_table_schema *schema = q->plan->schema;
     pml_written w = {NULL, &file->write_cols};
     PML_RETURN_IF(pml_table__schema_at(&w.schema, q->plan->table, file->schema_id, err));
+    r->written = w.schema;
     PML_RETURN_IF(pml_partition__decode(r->partition, schema, q->split->partition, err));
     int rc = pml_evolution__assembly(&r->assembly, &r->arena, schema, &w, q->fields, q->n_fields, r->partition, err);
     if (rc == PML_E_UNSUPPORTED)
@@ -148,24 +151,27 @@ static int open_stored(file_reader *r, const pml_file_source *q, pml_error *err)
         return gone(r, rc, missing, err);
     if (r->chosen->none)
         return PML_OK;
-    const pml_format_read request = {.fields = r->assembly.stored_fields,
-                                     .n_fields = r->assembly.n_stored - (r->assembly.n_tracked > 0),
-                                     .n_optional = r->assembly.n_tracked,
-                                     .positions = r->assembly.n_tracked > 0,
-                                     .predicate = r->predicate,
-                                     .match_rows = true,
-                                     .batch_rows = q->batch_rows,
-                                     .rows = r->chosen->rows.words == NULL ? NULL : &r->chosen->rows,
-                                     .checksums = q->validate_full,
-                                     .check_values = q->validate_full,
-                                     .part = q->part,
-                                     .parts = q->parts,
-                                     .own_schema = true,
-                                     .orc_ltz_exact = !q->plan->table->options.orc_ltz_legacy,
-                                     .untrusted = q->plan->table->options.read_untrusted,
-                                     .expect_rows = file->row_count,
-                                     .expect_bytes = file->size_bytes};
+    const pml_written written = {r->written, &file->write_cols};
+    pml_format_read request = {.fields = r->assembly.stored_fields,
+                               .n_fields = r->assembly.n_stored - (r->assembly.n_tracked > 0),
+                               .n_optional = r->assembly.n_tracked,
+                               .positions = r->assembly.n_tracked > 0,
+                               .predicate = r->predicate,
+                               .match_rows = true,
+                               .batch_rows = q->batch_rows,
+                               .rows = r->chosen->rows.words == NULL ? NULL : &r->chosen->rows,
+                               .checksums = q->validate_full,
+                               .check_values = q->validate_full,
+                               .part = q->part,
+                               .parts = q->parts,
+                               .own_schema = true,
+                               .orc_ltz_exact = !q->plan->table->options.orc_ltz_legacy,
+                               .untrusted = q->plan->table->options.read_untrusted,
+                               .expect_rows = file->row_count,
+                               .expect_bytes = file->size_bytes};
     PML_RETURN_IF(pml_path__format(format, file->name, err));
+    PML_RETURN_IF(pml_text_file__prepare(&request, &r->arena, q->plan->table, format, &written, r->assembly.stored_fields,
+                                         r->assembly.n_stored, err));
     return gone(r, pml_format__open(&r->stored, r->env, format, r->path, &request, err), r->path, err);
 }
 

@@ -10,7 +10,7 @@
 #include "merge/sections.h"
 #include "meta/table_schema.h"
 
-/* Whether the conditions on key columns leave one key only. p NULL: no. */
+/* Whether the conditions on key columns leave one key only, and that is in a run once. p NULL: no. */
 bool pml_newest__one_key(const pml_pred *p, const pml_table_schema *schema);
 /* The runs of a section in the arena, newest first; *out NULL where their sequence numbers do not tell. files: those that the runs
    number. */

@@ -17,6 +17,7 @@
 #include "table/prune.h"
 #include "table/row_tracking.h"
 #include "table/scan.h"
+#include "table/text_file.h"
 
 enum {
     PLAN_EXPIRED_TRIES = 3
@@ -35,7 +36,8 @@ void pml_plan_free(pml_plan *p)
     pml_table *t = p->table;
     if (p->pins != NULL)
         p->memory->release(p->pins);
-    for (size_t i = 0; i < p->n_splits; i++)
+    pml_plan_free(p->other); /* which has none itself */
+    for (size_t i = 0; i < p->n_splits && p->splits[i].plan == NULL; i++)
         for (pml_split *s = &p->splits[i]; s != NULL; s = s->before)
             for (size_t j = 0; j < s->n_files; j++)
                 pml_env__free(env, (char *)s->paths[j]);
@@ -233,11 +235,12 @@ int pml_plan__refuse_file(pml_plan *p, int32_t bucket, const pml_data_file *f, p
         PML_RETURN_IF(pml_plan__refuse_columns_file(p, f, err));
     PML_RETURN_IF(pml_path__format(format, f->name, err));
     PML_RETURN_IF(pml_format__check_readable(format, f->name, p->table->options.read_untrusted, err));
+    PML_RETURN_IF(pml_text_file__refuse(p->schema, format, f->name, err));
     PML_RETURN_IF(pml_table__schema_at(&written, p->table, f->schema_id, err));
     if (!p->table->options.data_evolution && !pml_evolution__holds_all(written, f))
         return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_DATA_FILE, f->name,
                              "needs data-evolution: %s of %s holds some of the columns only", f->name, p->table->path);
-    if (bucket < 0)
+    if (bucket < 0 && p->shape != PML_PLAN_STREAM) /* there each file is read by itself, whatever becomes of its rows */
         return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_DATA_FILE, f->name, "needs bucket:postpone: %s of %s is in bucket %d",
                              f->name, p->table->path, bucket);
     if (written == p->schema || written == p->castable)
@@ -248,7 +251,7 @@ int pml_plan__refuse_file(pml_plan *p, int32_t bucket, const pml_data_file *f, p
 
 /* ---- 3. files ---- */
 
-static int plan_files(pml_manifest_entries *live, pml_plan *p, const pml_snapshot *s, pml_error *err)
+static int plan_files(pml_manifest_entries *live, pml_plan *p, const pml_scan *scan, const pml_snapshot *s, pml_error *err)
 {
     pml_prune prune;
     int rc;
@@ -257,6 +260,8 @@ static int plan_files(pml_manifest_entries *live, pml_plan *p, const pml_snapsho
     const pml_live_files_request request = {
         .keep_manifest = pml_prune__keep_manifest, .keep = pml_prune__keep_entry, .arg = &prune};
     PML_TRY(pml_table__live_files(live, &p->arena, p->table, s, &request, err));
+    if (scan->without != NULL)
+        pml_plan__leave_out(live, scan->without);
     if (prune.rc != PML_OK) {
         rc = prune.rc;
         if (err != NULL)
@@ -320,7 +325,8 @@ static int plan_once(pml_plan **out, const pml_scan *scan, pml_error *err)
     PML_TRY(pml_plan__resolve(p, scan, found ? &s : NULL, err));
     if (found) {
         PML_TRY(pml_deletions__load(&p->deletions, &p->arena, p->table, p->schema, &s, err));
-        PML_TRY(plan_files(&live, p, &s, err));
+        PML_TRY(scan->partitions == NULL ? PML_OK : pml_plan__note_partitions(scan->partitions, p, &s, err));
+        PML_TRY(plan_files(&live, p, scan, &s, err));
     }
     PML_TRY(pml_plan__make_splits(p, &live, err));
     *out = p;
@@ -332,10 +338,9 @@ out:
     return rc;
 }
 
-int pml_scan_plan(pml_plan **out, pml_scan *scan, pml_error *err)
+static int plan_one(pml_plan **out, const pml_scan *scan, pml_error *err)
 {
     int rc = PML_E_SNAPSHOT_GONE;
-    PML_RETURN_IF(pml_error__need(out, "out", err));
     *out = NULL;
     for (int i = 0; rc == PML_E_SNAPSHOT_GONE && i < PLAN_EXPIRED_TRIES; i++) {
         rc = pml_travel__is_range(&scan->travel) ? pml_plan__of_range(out, scan, err) : plan_once(out, scan, err);
@@ -343,6 +348,14 @@ int pml_scan_plan(pml_plan **out, pml_scan *scan, pml_error *err)
             break;
     }
     return rc;
+}
+
+int pml_scan_plan(pml_plan **out, pml_scan *scan, pml_error *err)
+{
+    PML_RETURN_IF(pml_error__need(out, "out", err));
+    *out = NULL;
+    /* A stream shows what changes in its own branch, as in Java. */
+    return scan->table->other == NULL || scan->streams ? plan_one(out, scan, err) : pml_plan__both(out, scan, plan_one, err);
 }
 
 int64_t pml_plan_snapshot_id(const pml_plan *p)

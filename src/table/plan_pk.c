@@ -17,7 +17,7 @@
 
 /* ---- files ---- */
 
-static bool is_visible(const pml_plan *p, const pml_manifest_entry *e)
+bool pml_plan__is_visible(const pml_plan *p, const pml_manifest_entry *e)
 {
     const pml_table_options *o = &p->table->options;
     bool real_buckets = p->shape != PML_PLAN_STREAM || o->changelog_producer != PML_CHANGELOG_NONE;
@@ -51,7 +51,7 @@ int pml_plan__keep_keyed_files(pml_manifest_entries *live, pml_plan *p, pml_prun
     size_t kept = 0;
     for (size_t i = 0; i < live->n; i++) {
         bool matches;
-        if (!is_visible(p, &live->v[i]))
+        if (!pml_plan__is_visible(p, &live->v[i]))
             continue;
         PML_RETURN_IF(pml_plan__refuse_file(p, live->v[i].bucket, &live->v[i].file, err));
         PML_RETURN_IF(file_matches(&matches, p, prune, &live->v[i].file, err));
@@ -259,6 +259,8 @@ out:
 
 bool pml_split__merges(const pml_plan *p, const pml_split *s)
 {
+    if (s->plan != NULL)
+        p = s->plan;
     if (p->schema->n_keys == 0 || s->kind == PML_SPLIT_CHANGES)
         return false;
     if (s->before != NULL)

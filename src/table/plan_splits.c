@@ -93,6 +93,10 @@ int pml_plan_split_serialize(pml_text *out, const pml_plan *p, size_t i, pml_err
     pml_buf__init(&bytes, p->env, PML_SPLIT_BYTES_MAX);
     if (i >= p->n_splits)
         return pml_error__set(err, PML_E_INVAL, "there is no split %zu: the plan has %zu", i, p->n_splits);
+    if (p->other != NULL)
+        return pml_error__set(err, PML_E_UNSUPPORTED,
+                              "needs scan.fallback-branch: splits of %s are of branches %s and %s, which these bytes do not tell apart",
+                              p->table->path, p->table->branch, p->other->table->branch);
     if (p->splits[i].memory_part >= 0)
         return pml_error__set(err, PML_E_INVAL,
                               "split %zu shows %lld uncommitted rows, which these bytes cannot hold: use pml_rt_split_serialize", i,

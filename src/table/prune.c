@@ -97,18 +97,12 @@ int pml_prune__partition(bool *matches, pml_prune *pr, pml_bytes partition, pml_
 
 /* ---- what ORC files say otherwise ---- */
 
-static bool is_orc(const pml_data_file *f)
-{
-    char format[16];
-    return pml_path__format(format, f->name, NULL) == PML_OK && strcmp(format, "orc") == 0;
-}
-
 /* Rows of an ORC file have lost the trailing blanks of CHAR values by which they were dealt to buckets. */
 static bool is_dealt_by_blanks(const pml_prune *pr, const pml_data_file *f)
 {
     for (size_t i = 0; i < pr->schema->n_bucket_keys; i++)
         if (pr->schema->fields[pr->schema->bucket_index[i]].type.kind == PML_TYPE_CHAR)
-            return is_orc(f);
+            return pml_path__is_orc(f->name);
     return false;
 }
 
@@ -166,7 +160,7 @@ static int test_stats(bool *matches, const pml_prune *pr, const pml_pred *predic
 {
     pml_column_stats *stats = pml_env__calloc(pr->env, n, sizeof *stats);
     int rc = stats == NULL ? pml_error__no_memory(err) : pml_column_stats__decode(stats, pr->env, of, cols, fields, n, err);
-    if (rc == PML_OK && is_orc(f))
+    if (rc == PML_OK && pml_path__is_orc(f->name))
         drop_orc_bounds(stats, n, pr->schema);
     if (rc == PML_OK)
         *matches = pml_pred__may_match(predicate, stats, n, f->row_count);
@@ -196,7 +190,7 @@ static int test_evolved(bool *matches, pml_prune *pr, const pml_written *w, cons
     if (left == NULL)
         goto out;
     PML_TRY(pml_evolution__statistics(&stats, &n, &arena, left, w, f, err));
-    if (is_orc(f))
+    if (pml_path__is_orc(f->name))
         drop_orc_bounds(stats, n, w->schema);
     *matches = pml_pred__may_match(left, stats, n, f->row_count);
 out:

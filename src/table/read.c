@@ -284,9 +284,10 @@ int pml_split__open_piece(struct ArrowArrayStream *out, pml_plan *plan, const pm
         return pml_error__no_memory(err);
     pml_env_acquire(plan->env);
     r->env = plan->env;
+    r->split = &plan->splits[piece->split];
+    plan = r->split->plan == NULL ? plan : r->split->plan;
     pml_plan__acquire(plan);
     r->plan = plan;
-    r->split = &plan->splits[piece->split];
     r->merges = pml_split__merges(plan, r->split);
     r->stored_kind = r->merges || (plan->schema->n_keys > 0 && r->split->kind == PML_SPLIT_CHANGES);
     r->with_kind = (o->flags & PML_READ_ROW_KIND) != 0;

@@ -9,7 +9,7 @@
  * leave parts of a file out (format-data.md 10.3).
  *
  * Where one key is asked for, the runs of a section may be asked one after the other, the newest first (newest_first.h). Each is a section
- * of its own then; of other keys that come along an old row may come out, which the exact condition leaves out.
+ * of its own then, of which only that key is seen: of others an old row might come out.
  */
 #include "table/read_merge.h"
 
@@ -119,6 +119,7 @@ static int section_open(merge_reader *r, const pml_section *s, pml_error *err)
                                        .columns = r->columns,
                                        .n_columns = r->assembly.n_stored,
                                        .keep_retracts = r->plan->keep_retracts,
+                                       .one_of_run = r->split->memory_part < 0, /* runs in memory have several rows of a key */
                                        .lookup = pml_table_options__is_lookup(&r->plan->table->options),
                                        .batch_rows = r->batch_rows};
     size_t n = 0;

@@ -280,6 +280,7 @@ int pml_pair_read__open(struct ArrowArrayStream *out, const pml_merge_read *q, p
     pml_plan__acquire(q->plan);
     r->plan = q->plan;
     r->read = *q;
+    r->read.ahead = NULL; /* of two merges at once it knows nothing */
     pml_arena__init(&r->arena, env);
     pml_buf__init(&r->keys[0], env, SIZE_MAX / 2);
     pml_buf__init(&r->keys[1], env, SIZE_MAX / 2);

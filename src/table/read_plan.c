@@ -126,7 +126,7 @@ int pml_stream_error(struct ArrowArrayStream *stream, pml_error *err)
     return own.code;
 }
 
-/* Reads the plan with the columns of its predicate only. */
+/* Reads the plan. */
 static int count_by_reading(int64_t *rows, pml_plan *plan, pml_error *err)
 {
     struct ArrowArrayStream stream;
@@ -149,6 +149,25 @@ static int count_by_reading(int64_t *rows, pml_plan *plan, pml_error *err)
     return rc;
 }
 
+/* Which rows there are depends on which columns are read where deletes go by version columns: as in Java, a group whose columns are not
+   read removes nothing. What counts is a read of all columns. */
+static bool counts_all_columns(const pml_plan *p)
+{
+    const char *groups = pml_table_option(p->table, "partial-update.remove-record-on-sequence-group");
+    return groups != NULL && groups[0] != '\0' && p->table->options.merge_engine == PML_MERGE_ENGINE_PARTIAL_UPDATE;
+}
+
+/* All columns into the plan, in the arena. */
+static int take_all_columns(pml_plan *p, pml_arena *arena, pml_error *err)
+{
+    p->n_columns = p->schema->n_fields;
+    p->columns = pml_arena__array(arena, p->n_columns, sizeof *p->columns);
+    p->out_fields = p->schema->fields;
+    for (size_t i = 0; p->columns != NULL && i < p->n_columns; i++)
+        p->columns[i] = (int32_t)i;
+    return p->columns == NULL ? pml_error__no_memory(err) : PML_OK;
+}
+
 /* The rows of n splits, read with the columns of the predicate only. The plan itself is not changed for others. */
 static int count_splits(int64_t *rows, pml_plan *plan, pml_split *splits, size_t n, pml_error *err)
 {
@@ -168,7 +187,15 @@ static int count_splits(int64_t *rows, pml_plan *plan, pml_split *splits, size_t
                        .splits = splits,
                        .memory = plan->memory,
                        .pins = plan->pins};
-    return count_by_reading(rows, &narrow, err);
+    pml_arena arena;
+    int rc = PML_OK;
+    pml_arena__init(&arena, plan->env);
+    if (counts_all_columns(plan))
+        rc = take_all_columns(&narrow, &arena, err);
+    if (rc == PML_OK)
+        rc = count_by_reading(rows, &narrow, err);
+    pml_arena__clear(&arena);
+    return rc;
 }
 
 /* What the metadata knows of the rows of a split: false if it must be read, because it merges, or nothing says how many rows of a
@@ -190,16 +217,16 @@ static bool known_rows(int64_t *rows, const pml_plan *plan, const pml_split *s)
 }
 
 /* Splits of which the metadata does not know the number of rows are read. */
-static int count_without_predicate(int64_t *rows, pml_plan *plan, pml_error *err)
+static int count_without_predicate(int64_t *rows, pml_plan *plan, size_t n_splits, pml_error *err)
 {
     size_t n = 0;
     int64_t known = 0, counted = 0;
     int rc = PML_OK;
-    pml_split *unknown = pml_env__calloc(plan->env, plan->n_splits, sizeof *unknown);
+    pml_split *unknown = pml_env__calloc(plan->env, n_splits, sizeof *unknown);
     if (unknown == NULL)
         return pml_error__no_memory(err);
     bool over = false;
-    for (size_t i = 0; i < plan->n_splits; i++) {
+    for (size_t i = 0; i < n_splits; i++) {
         if (!known_rows(&known, plan, &plan->splits[i])) {
             unknown[n++] = plan->splits[i];
             continue;
@@ -218,11 +245,18 @@ static int count_without_predicate(int64_t *rows, pml_plan *plan, pml_error *err
 
 int pml_plan_count(int64_t *rows, pml_plan *plan, pml_error *err)
 {
+    size_t n = 0;
+    int64_t more = 0;
     PML_RETURN_IF(pml_error__need(rows, "rows", err));
     *rows = 0;
-    if (plan->predicate != NULL)
-        return count_splits(rows, plan, plan->splits, plan->n_splits, err);
-    int rc = count_without_predicate(rows, plan, err);
+    while (n < plan->n_splits && plan->splits[n].plan == NULL) /* those of the other branch are that plan's to count */
+        n++;
+    int rc = plan->predicate != NULL ? count_splits(rows, plan, plan->splits, n, err) : count_without_predicate(rows, plan, n, err);
+    if (rc == PML_OK && plan->other != NULL)
+        rc = pml_plan_count(&more, plan->other, err);
+    if (rc == PML_OK && __builtin_add_overflow(*rows, more, rows))
+        rc = pml_error__at(err, PML_E_CORRUPT, PML_PLACE_SNAPSHOT, plan->table->path, "the row counts of both branches of %s pass 2^63",
+                           plan->table->path);
     if (rc != PML_OK)
         *rows = 0;
     else if (plan->limit >= 0 && *rows > plan->limit)

@@ -29,6 +29,8 @@ struct pml_scan {
     int64_t limit;       /* -1: none */
     int32_t only_level;  /* of tables with a primary key; -1: all */
     bool keep_retracts;  /* keys whose last row is -U or -D come out */
+    pml_map *partitions;  /* NULL, or where the plan notes the partitions of which something is visible */
+    const pml_map *without; /* NULL, or partitions that are left out */
     const pml_field *extra; /* columns that the table has behind its own, such as _ROW_ID; static */
     size_t n_extra;
     bool streams;        /* it is the start of a stream: level 0 hides where its rows come as changes later, and nowhere else */
@@ -69,6 +71,7 @@ typedef struct pml_split {
     const pml_deletion **deletions; /* of each file: rows that are left out; NULL: none */
     int64_t memory_part; /* index into the plan's pins, -1: none */
     int64_t memory_rows;
+    struct pml_plan *plan; /* NULL: that which has it; else the plan of another branch, which that plan holds */
 } pml_split;
 
 struct pml_plan {
@@ -94,6 +97,7 @@ struct pml_plan {
     pml_split *splits;
     const pml_memory_source *memory;
     void *pins;
+    struct pml_plan *other; /* of another branch; its splits are the last ones. NULL: none */
 };
 
 void pml_plan__acquire(pml_plan *plan);
@@ -162,6 +166,18 @@ int pml_plan__of_snapshot(pml_plan **out, const pml_scan *scan, const pml_snapsh
 int pml_plan__new(pml_plan **out, const pml_scan *scan, pml_error *err);
 int pml_plan__resolve(pml_plan *p, const pml_scan *scan, const pml_snapshot *s, pml_error *err);
 int pml_plan__refuse_file(pml_plan *p, int32_t bucket, const pml_data_file *f, pml_error *err);
+
+/* ---- branches (plan_fallback.c) ---- */
+/* The plan of a table with another branch: two plans in one. plan_one makes a plan of the scan's own table. */
+int pml_plan__both(pml_plan **out, const pml_scan *scan, int (*plan_one)(pml_plan **out, const pml_scan *scan, pml_error *err),
+                   pml_error *err);
+/* Where the other branch of the table is read when the table is read there. *alone: the other one is not read at all. */
+int pml_plan__travel_beside(pml_travel *out, bool *alone, pml_table *t, const pml_travel *travel, pml_error *err);
+/* Notes partitions for `both`, each by its counted row; and leaves the noted ones out of the live files. */
+int pml_plan__note_partitions(pml_map *partitions, pml_plan *p, const pml_snapshot *s, pml_error *err);
+void pml_plan__leave_out(pml_manifest_entries *live, const pml_map *partitions);
+/* Whether a read shows a file of this level and bucket at all (plan_pk.c). */
+bool pml_plan__is_visible(const pml_plan *p, const pml_manifest_entry *e);
 
 /* ---- serialised splits (plan_splits.c) ---- */
 /* The disk part of a split as Java's bytes. */

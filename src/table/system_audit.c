@@ -206,6 +206,13 @@ static int open_rows(audit_reader *r, pml_table *t, pml_error *err)
     read.flags = PML_READ_ROW_KIND;
     PML_TRY(plan_columns(&names, r, err));
     PML_TRY(pml_scan_new(&scan, t, err));
+    if (r->packs && pml_travel__is_range(&scan->travel)) {
+        rc = pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_OPTION, t->path,
+                           "needs system-table:binlog: the options of %s ask for what changed between snapshots, of which this version does not "
+                           "put updates into one row: use audit_log",
+                           t->path);
+        goto out;
+    }
     scan->keep_retracts = true;
     if (r->all.n > 1 && r->all.v[1].id == PML_ID_SEQUENCE) {
         scan->extra = &pml_row_tracking_fields[1];

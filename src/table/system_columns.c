@@ -18,13 +18,14 @@ static bool option_is_true(const pml_table *t, const char *key)
 
 /* ---- tables of rows ---- */
 
-/* The schema of the snapshot that the options scan.* choose; where they choose none, the newest. */
+/* The schema of the snapshot that the options scan.* choose; where they choose none, or ask for what changed, the newest. */
 static int read_schema(const pml_table_schema **out, pml_arena *arena, pml_table *t, pml_error *err)
 {
     pml_snapshot s;
     bool found = false;
     *out = t->schema;
-    if (pml_travel__of_options(&t->options).by == PML_SCAN_LATEST)
+    const pml_travel travel = pml_travel__of_options(&t->options);
+    if (travel.by == PML_SCAN_LATEST || travel.by == PML_SCAN_COMPACTED || pml_travel__is_range(&travel))
         return PML_OK;
     PML_RETURN_IF(pml_system__find_snapshot(&s, &found, arena, t, err));
     return found ? pml_table__schema_at(out, t, s.schema_id, err) : PML_OK;

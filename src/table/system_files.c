@@ -181,12 +181,12 @@ static int add_file(pml_map *sums, pml_arena *arena, pml_buf *key, const pml_man
     return PML_OK;
 }
 
-static int load_entries(pml_manifest_entries *out, pml_arena *arena, pml_table *t, pml_error *err)
+static int load_entries(pml_manifest_entries *out, pml_arena *arena, pml_table *t, const pml_travel *travel, pml_error *err)
 {
     pml_manifest_list list = {0};
     pml_snapshot s;
     bool found;
-    PML_RETURN_IF(pml_system__find_snapshot(&s, &found, arena, t, err));
+    PML_RETURN_IF(pml_travel__find(&s, &found, arena, t, travel, -1, err));
     if (!found)
         return PML_OK;
     PML_RETURN_IF(pml_table__load_manifest_list(&list, arena, t, s.base_manifest_list, err));
@@ -198,8 +198,34 @@ static int load_entries(pml_manifest_entries *out, pml_arena *arena, pml_table *
 
 typedef int (*put_sum_fn)(pml_meta_rows *r, pml_table *t, const sum *s, pml_error *err);
 
-static int fill_sums(pml_meta_rows *r, pml_table *t, bool by_bucket, put_sum_fn put, pml_error *err)
+typedef struct sums_request {
+    pml_table *t;
+    pml_travel travel;
+    bool by_bucket;
+    put_sum_fn put;
+    pml_map *seen; /* partitions of two branches: those that are here already are left out, others noted. NULL: of one branch */
+} sums_request;
+
+/* Files that wait for their bucket are in no partition yet; where two branches are shown, those that reads do not see are neither. */
+static bool counts(const sums_request *q, const pml_manifest_entry *e)
 {
+    if (!q->by_bucket && q->t->options.bucket == -2 && e->bucket < 0)
+        return false;
+    return q->seen == NULL || q->t->schema->n_keys == 0 || e->file.level > 0 || !pml_table_options__skips_level0(&q->t->options);
+}
+
+static int put_sum(pml_meta_rows *r, const sums_request *q, const sum *s, pml_error *err)
+{
+    if (s->files <= 0 || (q->seen != NULL && pml_map__has(q->seen, s->partition.ptr, s->partition.len)))
+        return PML_OK;
+    if (q->seen != NULL && pml_map__put(q->seen, s->partition.ptr, s->partition.len, q->seen, NULL) != PML_OK)
+        return pml_error__no_memory(err);
+    return q->put(r, q->t, s, err);
+}
+
+static int fill_sums(pml_meta_rows *r, const sums_request *q, pml_error *err)
+{
+    pml_table *t = q->t;
     pml_manifest_entries entries = {0};
     const pml_map_entry *e;
     pml_arena arena;
@@ -209,11 +235,11 @@ static int fill_sums(pml_meta_rows *r, pml_table *t, bool by_bucket, put_sum_fn 
     pml_arena__init(&arena, t->env);
     pml_map__init(&sums, t->env);
     pml_buf__init(&key, t->env, SIZE_MAX / 2);
-    PML_TRY(load_entries(&entries, &arena, t, err));
+    PML_TRY(load_entries(&entries, &arena, t, &q->travel, err));
     for (size_t i = 0; i < entries.n; i++) {
-        if (!by_bucket && t->options.bucket == -2 && entries.v[i].bucket < 0)
-            continue; /* files that wait for their bucket are in no partition yet */
-        rc = add_file(&sums, &arena, &key, &entries.v[i], by_bucket);
+        if (!counts(q, &entries.v[i]))
+            continue;
+        rc = add_file(&sums, &arena, &key, &entries.v[i], q->by_bucket);
         if (rc == PML_E_NOMEM)
             (void)pml_error__no_memory(err);
         else if (rc != PML_OK)
@@ -222,8 +248,7 @@ static int fill_sums(pml_meta_rows *r, pml_table *t, bool by_bucket, put_sum_fn 
             goto out;
     }
     for (size_t i = 0; (e = pml_map__next(&sums, &i)) != NULL;)
-        if (((const sum *)e->value)->files > 0)
-            PML_TRY(put(r, t, e->value, err));
+        PML_TRY(put_sum(r, q, e->value, err));
 out:
     pml_buf__clear(&key);
     pml_map__clear(&sums, NULL);
@@ -271,7 +296,24 @@ static int put_partition_sum(pml_meta_rows *r, pml_table *t, const sum *s, pml_e
 
 static int fill_partitions(pml_meta_rows *r, pml_table *t, pml_error *err)
 {
-    return fill_sums(r, t, false, put_partition_sum, err);
+    const pml_travel travel = pml_travel__of_options(&t->options);
+    sums_request own = {.t = t, .travel = travel, .put = put_partition_sum}, other = own;
+    pml_map seen;
+    bool alone;
+    int rc;
+    if (t->other == NULL)
+        return fill_sums(r, &own, err);
+    PML_RETURN_IF(pml_plan__travel_beside(&other.travel, &alone, t, &travel, err));
+    if (alone)
+        return fill_sums(r, &own, err);
+    pml_map__init(&seen, t->env);
+    other.t = t->other;
+    own.seen = other.seen = &seen;
+    PML_TRY(fill_sums(r, t->other_first ? &other : &own, err));
+    PML_TRY(fill_sums(r, t->other_first ? &own : &other, err));
+out:
+    pml_map__clear(&seen, NULL);
+    return rc;
 }
 
 const pml_system_table pml_system__partitions = PML_SYSTEM_TABLE(partitions, fill_partitions);
@@ -293,7 +335,7 @@ static int put_bucket_sum(pml_meta_rows *r, pml_table *t, const sum *s, pml_erro
 
 static int fill_buckets(pml_meta_rows *r, pml_table *t, pml_error *err)
 {
-    return fill_sums(r, t, true, put_bucket_sum, err);
+    return fill_sums(r, &(sums_request){.t = t, .travel = pml_travel__of_options(&t->options), .by_bucket = true, .put = put_bucket_sum}, err);
 }
 
 const pml_system_table pml_system__buckets = PML_SYSTEM_TABLE(buckets, fill_buckets);

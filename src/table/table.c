@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "storage/durable_dirs.h"
 #include "storage/file_io.h"
 
 void pml_text_clear(pml_text *text)
@@ -49,6 +50,7 @@ void pml_table_release(pml_table *t)
     if (t == NULL || atomic_fetch_sub_explicit(&t->refs, 1, memory_order_acq_rel) != 1)
         return;
     pml_env *env = t->env;
+    pml_table_release(t->other); /* which has none itself */
     pml_map__clear(&t->schemas, schema_drop);
     pml_mutex__destroy(&t->schemas_mu);
     pml_table_schema__release(t->schema);
@@ -185,6 +187,7 @@ static int table_new(pml_table **out, pml_env *env, const char *path, const char
         pml_table_release(t);
         return pml_error__no_memory(err);
     }
+    pml_durable_dirs__table(env, t->path);
     *out = t;
     return PML_OK;
 }
@@ -219,12 +222,11 @@ static int table_check(pml_table *t, pml_error *err)
     return options_parse(t, err);
 }
 
-int pml_table_open(pml_table **out, pml_env *env, const char *path, const pml_table_open_options *options, pml_error *err)
+static int table_open(pml_table **out, pml_env *env, const char *path, const pml_table_open_options *options, pml_error *err)
 {
     pml_table *t = NULL;
     int64_t id;
     int rc;
-    PML_RETURN_IF(pml_error__need(out, "out", err));
     *out = NULL;
     PML_TRY(table_begin(&t, env, path, options, err));
     PML_TRY(pml_table__latest_schema_id(&id, env, t->branch_root, err));
@@ -242,6 +244,75 @@ out:
     return rc;
 }
 
+/* ---- another branch (Java: FileStoreTableFactory) ---- */
+
+/* Options that say something of one branch only. Times and snapshots are brought to the other one when a plan is made. */
+static bool is_of_one_branch(const char *key)
+{
+    return strcmp(key, "branch") == 0 || strcmp(key, "bucket") == 0 || strncmp(key, "scan.", 5) == 0;
+}
+
+static const char *branch_option(const pml_table *t, const char *key)
+{
+    const char *name = pml_table_option(t, key);
+    return name == NULL || name[strspn(name, " \t\r\n")] == '\0' ? NULL : name;
+}
+
+static int open_branch(pml_table **out, const pml_table *t, const char *name, pml_error *err)
+{
+    pml_table_open_options o = PML_TABLE_OPEN_OPTIONS_INIT;
+    pml_option_pair *pairs = pml_env__calloc(t->env, t->n_overrides, sizeof *pairs);
+    *out = NULL;
+    if (pairs == NULL)
+        return pml_error__no_memory(err);
+    for (size_t i = 0; i < t->n_overrides; i++)
+        if (!is_of_one_branch(t->overrides[i].key))
+            pairs[o.n_options++] = (pml_option_pair){t->overrides[i].key, t->overrides[i].value};
+    o.options = pairs;
+    o.branch = name;
+    int rc = table_open(out, t->env, t->path, &o, err);
+    pml_env__free(t->env, pairs);
+    return rc;
+}
+
+static int open_other(pml_table *t, pml_error *err)
+{
+    const char *fallback = branch_option(t, "scan.fallback-branch"), *primary = branch_option(t, "scan.primary-branch");
+    const char *name = fallback != NULL ? fallback : primary;
+    pml_error why = PML_ERROR_INIT;
+    if (name == NULL)
+        return PML_OK;
+    if (strchr(name, '/') != NULL)
+        return pml_error__at(err, PML_E_INVAL, PML_PLACE_OPTION, t->path, "option %s of %s is '%.200s', which is no name of a branch",
+                             fallback != NULL ? "scan.fallback-branch" : "scan.primary-branch", t->path, name);
+    int rc = open_branch(&t->other, t, name, &why);
+    t->other_first = fallback == NULL;
+    if (rc == PML_E_NOT_FOUND) { /* Java goes on without it, too */
+        pml_env__log(t->env, PML_LOG_WARN, "table", "branch '%.200s', of which %s shows partitions, does not exist", name, t->path);
+        return PML_OK;
+    }
+    if (rc != PML_OK && err != NULL)
+        *err = why;
+    return rc;
+}
+
+static int with_other(pml_table **out, pml_error *err)
+{
+    int rc = open_other(*out, err);
+    if (rc == PML_OK)
+        return PML_OK;
+    pml_table_release(*out);
+    *out = NULL;
+    return rc;
+}
+
+int pml_table_open(pml_table **out, pml_env *env, const char *path, const pml_table_open_options *options, pml_error *err)
+{
+    PML_RETURN_IF(pml_error__need(out, "out", err));
+    PML_RETURN_IF(table_open(out, env, path, options, err));
+    return with_other(out, err);
+}
+
 int pml_table_open_schema(pml_table **out, pml_env *env, const char *path, const char *schema_json, size_t len,
                           const pml_table_open_options *options, pml_error *err)
 {
@@ -254,6 +325,7 @@ int pml_table_open_schema(pml_table **out, pml_env *env, const char *path, const
     t->schema_given = true;
     PML_TRY(pml_table_schema__parse(&t->schema, env, (pml_bytes){(const uint8_t *)schema_json, len}, "the given schema", err));
     PML_TRY(table_check(t, err));
+    PML_TRY(open_other(t, err));
     *out = t;
     t = NULL;
 out:

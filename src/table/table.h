@@ -25,6 +25,8 @@ struct pml_table {
     pml_table_options options;
     pml_mutex schemas_mu;
     pml_map schemas; /* id (int64) -> pml_table_schema, guarded by schemas_mu; entries live as long as the table */
+    struct pml_table *other; /* the branch whose partitions a read shows, too (table/plan_fallback.c); NULL: none. Counted */
+    bool other_first;        /* and its partitions win */
 };
 
 /* PML_E_INVAL where a key or a value is NULL. */

@@ -17,8 +17,8 @@ struct pml_env {
     pml_random random;
     pml_logger log;
     /* Filled by higher layers on first use, never by util: the bridge and the registered stores. Freed through these. */
-    void *slots[4];
-    void (*slot_free[4])(pml_env *env, void *slot);
+    void *slots[5];
+    void (*slot_free[5])(pml_env *env, void *slot);
     void *slot_lock;
     /* The memory of the bridge's library, which has an allocator of its own: what it holds now, and the most that one call may take
        (0: the format layer's default). */
@@ -26,7 +26,7 @@ struct pml_env {
     int64_t bridge_bytes_max;
 };
 
-enum { PML_ENV_SLOT_BRIDGE = 0, PML_ENV_SLOT_STORES = 1, PML_ENV_SLOT_REALTIME = 2, PML_ENV_SLOT_CODECS = 3 };
+enum { PML_ENV_SLOT_BRIDGE = 0, PML_ENV_SLOT_STORES = 1, PML_ENV_SLOT_REALTIME = 2, PML_ENV_SLOT_CODECS = 3, PML_ENV_SLOT_DIRECTORIES = 4 };
 
 /* n == 0 gives a pointer that may be freed. NULL: no memory. */
 void *pml_env__alloc(pml_env *env, size_t n);

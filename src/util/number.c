@@ -49,41 +49,47 @@ static bool number_text(char text[400], bool *done, double *word, const char *s,
     return true;
 }
 
-/* The program's locale may have another decimal point: both parsers below are given C's own. */
-bool pml_number__double(double *out, const char *s, size_t n)
+/* The program's locale may have another decimal point: both parsers are given C's own. False: not all of the text is a number. */
+static bool parse_double(double *out, const char *text)
 {
-    char text[400];
     char *end;
-    bool done;
-    if (!number_text(text, &done, out, s, n))
-        return false;
-    if (done)
-        return true;
     locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     if (c == (locale_t)0)
         return false;
     *out = strtod_l(text, &end, c);
     freelocale(c);
-    return end == text + n;
+    return *end == '\0';
 }
 
-bool pml_number__float(float *out, const char *s, size_t n)
+static bool parse_float(float *out, const char *text)
 {
-    char text[400];
     char *end;
-    double word = 0;
-    bool done;
-    if (!number_text(text, &done, &word, s, n))
-        return false;
-    *out = (float)word;
-    if (done)
-        return true;
     locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     if (c == (locale_t)0)
         return false;
     *out = strtof_l(text, &end, c);
     freelocale(c);
-    return end == text + n;
+    return *end == '\0';
+}
+
+bool pml_number__double(double *out, const char *s, size_t n)
+{
+    char text[400];
+    bool done;
+    if (!number_text(text, &done, out, s, n))
+        return false;
+    return done || parse_double(out, text);
+}
+
+bool pml_number__float(float *out, const char *s, size_t n)
+{
+    char text[400];
+    double word = 0;
+    bool done;
+    if (!number_text(text, &done, &word, s, n))
+        return false;
+    *out = (float)word;
+    return done || parse_float(out, text);
 }
 
 static size_t count_digits(const char *s, size_t n, size_t from, bool hex)
@@ -152,14 +158,7 @@ bool pml_number__java_double(double *out, const char *s, size_t n)
     bool done;
     if (!java_text(text, &done, out, s, n))
         return false;
-    if (done)
-        return true;
-    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    if (c == (locale_t)0)
-        return false;
-    *out = strtod_l(text, NULL, c);
-    freelocale(c);
-    return true;
+    return done || parse_double(out, text);
 }
 
 bool pml_number__java_float(float *out, const char *s, size_t n)
@@ -170,14 +169,7 @@ bool pml_number__java_float(float *out, const char *s, size_t n)
     if (!java_text(text, &done, &word, s, n))
         return false;
     *out = (float)word;
-    if (done)
-        return true;
-    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    if (c == (locale_t)0)
-        return false;
-    *out = strtof_l(text, NULL, c);
-    freelocale(c);
-    return true;
+    return done || parse_float(out, text);
 }
 
 static size_t skip_blanks(const char *s, size_t n, size_t i)

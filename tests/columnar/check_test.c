@@ -95,6 +95,14 @@ static void check_names_the_row_of_wrong_values(void **state)
     a.buffers = decimal;
     f.type = (pml_type){.kind = PML_TYPE_DECIMAL, .precision = 4, .nullable = true};
     refused_from(PML_CHECK_FULL, &batch, &f, 1, "c", 2);
+    must_ok(pml_batch__check(&batch, &f, 1, PML_CHECK_STORED, NULL), NULL); /* a sum of Java's */
+    decimals[2] = (pml_int128)1 << 63;
+    f.type.precision = 18;
+    must_fail_with(PML_E_INVAL, pml_batch__check(&batch, &f, 1, PML_CHECK_STORED, NULL), NULL);
+    f.type.precision = 19;
+    must_ok(pml_batch__check(&batch, &f, 1, PML_CHECK_STORED, NULL), NULL);
+    f.type.precision = 8;
+    must_fail_with(PML_E_INVAL, pml_batch__check(&batch, &f, 1, PML_CHECK_STORED, NULL), NULL);
 }
 
 static void check_of_texts_knows_utf8(void **state)

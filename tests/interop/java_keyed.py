@@ -35,7 +35,8 @@ class KeyedTable(java_random.RandomTable):
         o = self.options
         super().storage_options(pk)
         o.update({"file.format": "parquet", "bucket": self.rnd.choice("1123"), "write-only": "true"})
-        for name in ("file.format.per.level", "parquet.page.size"):  # not written; Java cannot write pages that small
+        # Not written; Java cannot write pages that small.
+        for name in ("file.format.per.level", "manifest.format", "manifest.compression", "pk-clustering-override", "parquet.page.size"):
             o.pop(name, None)
         if self.some(20):
             o["write-buffer-size"] = self.rnd.choice(("256 kb", "300 kb"))

@@ -91,7 +91,7 @@ class RandomTable(java_evolution.Evolving):
 
     def storage_options(self, pk):
         rnd, o = self.rnd, self.options
-        o["file.format"] = rnd.choice(("parquet", "orc", "avro"))
+        o["file.format"] = rnd.choice(("parquet", "parquet", "orc", "orc", "avro", "avro", "json", "json" if pk else "csv"))  # csv: Java mixes up columns
         if pk:
             o["bucket"] = rnd.choice(("1", "1", "2", "3", "-1", "-1", "-2" if self.some(20) else "1"))
             o["write-only"] = rnd.choice(("true", "false"))
@@ -111,8 +111,20 @@ class RandomTable(java_evolution.Evolving):
                 (10, "bucket-function.type", ("mod",))):
             if self.some(percent):
                 o[name] = rnd.choice(values)
+        if self.is_text():
+            o["file.compression"] = rnd.choice(("none", "none", "gzip", "bzip2", "deflate", "snappy", "lz4"))  # zstd needs Hadoop's native library
+            o.pop("file.format.per.level", None)
+            for percent, name, values in (
+                    (20, "csv.field-delimiter", (";", "|")), (20, "csv.include-header", ("true",)), (20, "csv.null-literal", ("NULL", "null", "0")),
+                    (15, "csv.quote-character", ("'",)), (15, "csv.escape-character", ("^", "/")), (15, "csv.mode", ("dropmalformed", "failfast")),
+                    (10, "csv.line-delimiter", ("|~", "\r\n")), (10, "json.ignore-parse-errors", ("true",)), (10, "json.line-delimiter", ("~~|",))):
+                if self.some(percent):
+                    o[name] = rnd.choice(values)
         if self.some(35 if pk else 25):
             o["deletion-vectors.enabled"] = "true"
+
+    def is_text(self):
+        return self.options["file.format"] in ("csv", "json")
 
     def index_options(self):
         for kind, roots in (("bloom-filter", None), ("bitmap", None), ("bsi", NUMBERS[:4] + ("DATE", "TIME", "TIMESTAMP")), ("range-bitmap", None)):
@@ -238,7 +250,9 @@ class RandomTable(java_evolution.Evolving):
     def changes(self, snapshots):
         """What came between two snapshots, in every way, and the changelog. Java's copy of the table has the columns of its first snapshot."""
         a, b = sorted(self.rnd.sample([snapshots[0] - 1, *snapshots], 2))
-        for mode in ("delta", "changelog", "diff") if a >= snapshots[0] else ("delta", "changelog"):
+        # Java compares rows as bytes, and out of Avro files its maps come in the order of a hash table.
+        maps = "avro" in json.dumps(self.options) and any(x in java_evolution.text_of(t) for t in dict(self.paths()).values() for x in ("MAP<", "MULTISET<"))
+        for mode in ("delta", "changelog") if maps or a < snapshots[0] else ("delta", "changelog", "diff"):
             for system in ([], ["--system", "audit_log"]):
                 self.same("--option", f"incremental-between={a},{b}", "--option", "incremental-between-scan-mode=" + mode, *system)
         first = self.rnd.choice(snapshots)
@@ -279,7 +293,7 @@ class RandomTable(java_evolution.Evolving):
 
     def counted(self, newest):
         done = self.pml.run("count", self.table)
-        if newest is not None and done.code == 0:
+        if newest is not None and done.code == 0 and self.options["file.format"] != "csv":  # ends of lines in texts make more rows than were written
             support.equal("count", len(newest), int(done.out))
 
 

@@ -18,6 +18,7 @@ import java_live
 import java_mixed
 import java_random
 import java_roundtrip
+import java_system
 import java_travel
 import java_types
 import support
@@ -45,7 +46,8 @@ def main():
         suite = support.Suite(args.keep or scratch, args.only)
         java_random.add_cases(suite, pml, java, args.seed, args.random)
         java_keyed.add_cases(suite, pml, java, args.seed, args.keyed)
-        for area in () if alone else (java_roundtrip, java_mixed, java_evolution, java_live, java_travel, java_changes, java_types, java_concurrent):
+        for area in () if alone else (java_roundtrip, java_mixed, java_evolution, java_live, java_travel, java_changes, java_types,
+                                         java_system, java_concurrent):
             area.add_cases(suite, pml, java, args.seed)
         java.close()
         return suite.finish()

@@ -125,13 +125,14 @@ def value(t, rnd, null_percent):
 
 
 def variant_json(rnd, depth):
-    """JSON text, often with the same members and types, so that Java shreds it."""
+    """JSON text, often with the same members and types, so that Java shreds it; decimals such as Java 1.4.2 can infer a type of: it takes zeros
+    off the end, and then fails where there are more digits behind the point than digits, or fewer than none."""
     kind = rnd.randrange(14 if depth < 4 else 9)
     if depth == 0 and rnd.randrange(3):
         kind = 9
     if kind < 9:
         return rnd.choice((str(rnd.randrange(-(1 << 63), 1 << 63) >> rnd.randrange(64)), "true", "false", "null", "1.50", "-3.001", "1e3", "2.5E-7",
-                           "12345678901234567891", f"{1 + rnd.randrange(10 ** 6)}.{rnd.randrange(100):02d}",
+                           "12345678901234567891", f"{1 + 10 * rnd.randrange(10 ** 5)}.{rnd.randrange(100):02d}",
                            json.dumps(rnd.choice(WORDS), ensure_ascii=False), json.dumps("x" * rnd.randrange(100))))
     if kind < 12:
         keys = [k for k in ("a", "b", "c", "\u96f6", "\uffff", "\U0001f642", "q\"") if rnd.randrange(3)]

@@ -1,47 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "recorded_merge.h"
 
-static test_env *t;
-
-static int given(void **state)
-{
-    (void)state;
-    t = test_env_open(NULL);
-    return 0;
-}
-
-static int closed(void **state)
-{
-    (void)state;
-    test_env_close(t);
-    return 0;
-}
-
-/* A file of more cases (CASES=path, relative to the tests), as tests/merge/make-cases makes them; none is fine. */
-static void cases_of_a_file_given_by_hand(void **state)
-{
-    (void)state;
-    const char *path = getenv("CASES");
-    if (path != NULL)
-        merge_cases_run(t, path, 1000);
-}
-
 static void rules_give_what_java_gives(void **state)
 {
-    (void)state;
-    merge_cases_run(t, "merge/data/aggregation.json", 1);
+    merge_cases_run(*state, "merge/data/aggregation.json", 1);
 }
 
 static void random_tables_give_what_java_gives(void **state)
 {
-    (void)state;
-    merge_cases_run(t, "merge/data/aggregation_random.json", 10);
+    merge_cases_run(*state, "merge/data/aggregation_random.json", 10);
 }
 
 /* A key of many rows through a warm function: what is allocated is the output's, a few times as it grows. */
 static void rows_of_a_key_cost_no_allocations(void **state)
 {
-    (void)state;
+    test_env *t = *state;
     static const char text[] = "{\"name\":\"hot\",\"schema\":{\"fields\":[{\"name\":\"k\",\"type\":\"INT NOT "
                                "NULL\"},{\"name\":\"a\",\"type\":\"BIGINT\"},{\"name\":"
                                "\"b\",\"type\":\"INT\"},{\"name\":\"c\",\"type\":\"STRING\"},{\"name\":\"d\",\"type\":"
@@ -80,10 +53,10 @@ static void rows_of_a_key_cost_no_allocations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(rules_give_what_java_gives, given, closed),
-        cmocka_unit_test_setup_teardown(random_tables_give_what_java_gives, given, closed),
-        cmocka_unit_test_setup_teardown(rows_of_a_key_cost_no_allocations, given, closed),
-        cmocka_unit_test_setup_teardown(cases_of_a_file_given_by_hand, given, closed),
+        cmocka_unit_test_setup_teardown(rules_give_what_java_gives, merge_test_open, merge_test_close),
+        cmocka_unit_test_setup_teardown(random_tables_give_what_java_gives, merge_test_open, merge_test_close),
+        cmocka_unit_test_setup_teardown(rows_of_a_key_cost_no_allocations, merge_test_open, merge_test_close),
+        cmocka_unit_test_setup_teardown(merge_cases_given_by_hand, merge_test_open, merge_test_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

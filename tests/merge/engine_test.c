@@ -163,7 +163,7 @@ static void wrong_functions_are_refused(void **state)
 static void functions_that_are_not_built_are_refused_by_name(void **state)
 {
     (void)state;
-    refused(PML_E_UNSUPPORTED, "needs aggregator:rbm64", "", AGG, {"fields.b.aggregate-function", "rbm64"});
+    refused(PML_E_UNSUPPORTED, "needs aggregator:hll_sketch", "", AGG, {"fields.b.aggregate-function", "hll_sketch"});
     refused(PML_E_UNSUPPORTED, "needs aggregator:hll_sketch", "", AGG, {"fields.b.aggregate-function", "hll_sketch"});
     refused(PML_E_UNSUPPORTED, "needs aggregator:theta_sketch", "", AGG,
             {"fields.b.aggregate-function", "theta_sketch"});
@@ -173,7 +173,7 @@ static void functions_that_are_not_built_are_refused_by_name(void **state)
             {"fields.m.aggregate-function", "merge_map"});
     refused(PML_E_UNSUPPORTED, "nested-sequence-field", "", AGG, {"fields.l.aggregate-function", "nested_update"},
             {"fields.l.nested-sequence-field", "p"});
-    made(PML_MERGE_COLUMNS, "k,a", AGG, {"fields.b.aggregate-function", "rbm64"}); /* b is not read */
+    made(PML_MERGE_COLUMNS, "k,a", AGG, {"fields.b.aggregate-function", "hll_sketch"}); /* b is not read */
 }
 
 static void groups_that_java_refuses_are_refused(void **state)

@@ -1,45 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "recorded_merge.h"
 
-static test_env *t;
-
-static int given(void **state)
-{
-    (void)state;
-    t = test_env_open(NULL);
-    return 0;
-}
-
-static int closed(void **state)
-{
-    (void)state;
-    test_env_close(t);
-    return 0;
-}
-
-/* A file of more cases (CASES=path, relative to the tests), as tests/merge/make-cases makes them; none is fine. */
-static void cases_of_a_file_given_by_hand(void **state)
-{
-    (void)state;
-    const char *path = getenv("CASES");
-    if (path != NULL)
-        merge_cases_run(t, path, 1000);
-}
-
 static void rules_give_what_java_gives(void **state)
 {
-    (void)state;
-    merge_cases_run(t, "merge/data/partial_update.json", 1);
+    merge_cases_run(*state, "merge/data/partial_update.json", 1);
 }
 
 static void random_tables_give_what_java_gives(void **state)
 {
-    (void)state;
-    merge_cases_run(t, "merge/data/partial_update_random.json", 10);
+    merge_cases_run(*state, "merge/data/partial_update_random.json", 10);
 }
 
 /* The rows of key 1 have the sequence numbers 0, 1, ...; kind and number of the result. */
-static void result_is(int8_t kind, int64_t sequence, const char *options, const char *rounds)
+static void result_is(test_env *t, int8_t kind, int64_t sequence, const char *options, const char *rounds)
 {
     char text[1024];
     pml_error err;
@@ -66,23 +39,22 @@ static void result_is(int8_t kind, int64_t sequence, const char *options, const 
 
 static void kind_and_sequence_number_are_those_of_java(void **state)
 {
-    (void)state;
-    result_is(PML_ROW_INSERT, 1, "\"fields.g.sequence-group\":\"a\"", ADD "," ADD);
-    result_is(PML_ROW_INSERT, 1, "\"fields.g.sequence-group\":\"a\"", ADD "," RETRACT);
-    result_is(PML_ROW_DELETE, 1, "\"fields.g.sequence-group\":\"a\"", RETRACT "," RETRACT);
-    result_is(PML_ROW_INSERT, 0, "\"ignore-delete\":\"true\"", ADD "," RETRACT);
-    result_is(PML_ROW_DELETE, 0, "\"ignore-delete\":\"true\"", RETRACT "," RETRACT);
-    result_is(PML_ROW_DELETE, 1, "\"partial-update.remove-record-on-delete\":\"true\"", ADD "," RETRACT);
-    result_is(PML_ROW_INSERT, 2, "\"partial-update.remove-record-on-delete\":\"true\"", ADD "," RETRACT "," ADD);
+    result_is(*state, PML_ROW_INSERT, 1, "\"fields.g.sequence-group\":\"a\"", ADD "," ADD);
+    result_is(*state, PML_ROW_INSERT, 1, "\"fields.g.sequence-group\":\"a\"", ADD "," RETRACT);
+    result_is(*state, PML_ROW_DELETE, 1, "\"fields.g.sequence-group\":\"a\"", RETRACT "," RETRACT);
+    result_is(*state, PML_ROW_INSERT, 0, "\"ignore-delete\":\"true\"", ADD "," RETRACT);
+    result_is(*state, PML_ROW_DELETE, 0, "\"ignore-delete\":\"true\"", RETRACT "," RETRACT);
+    result_is(*state, PML_ROW_DELETE, 1, "\"partial-update.remove-record-on-delete\":\"true\"", ADD "," RETRACT);
+    result_is(*state, PML_ROW_INSERT, 2, "\"partial-update.remove-record-on-delete\":\"true\"", ADD "," RETRACT "," ADD);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(rules_give_what_java_gives, given, closed),
-        cmocka_unit_test_setup_teardown(random_tables_give_what_java_gives, given, closed),
-        cmocka_unit_test_setup_teardown(kind_and_sequence_number_are_those_of_java, given, closed),
-        cmocka_unit_test_setup_teardown(cases_of_a_file_given_by_hand, given, closed),
+        cmocka_unit_test_setup_teardown(rules_give_what_java_gives, merge_test_open, merge_test_close),
+        cmocka_unit_test_setup_teardown(random_tables_give_what_java_gives, merge_test_open, merge_test_close),
+        cmocka_unit_test_setup_teardown(kind_and_sequence_number_are_those_of_java, merge_test_open, merge_test_close),
+        cmocka_unit_test_setup_teardown(merge_cases_given_by_hand, merge_test_open, merge_test_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -457,4 +457,25 @@ static inline void merge_cases_run(test_env *t, const char *path, size_t stride)
     free((void *)(uintptr_t)file.ptr);
 }
 
+/* For cmocka_unit_test_setup_teardown: *state is a fresh environment. */
+static inline int merge_test_open(void **state)
+{
+    *state = test_env_open(NULL);
+    return 0;
+}
+
+static inline int merge_test_close(void **state)
+{
+    test_env_close(*state);
+    return 0;
+}
+
+/* A file of more cases (CASES=path, relative to the tests), as tests/merge/make-cases makes them; none is fine. */
+static inline void merge_cases_given_by_hand(void **state)
+{
+    const char *path = getenv("CASES");
+    if (path != NULL)
+        merge_cases_run(*state, path, 1000);
+}
+
 #endif

@@ -265,11 +265,36 @@ static void any_allocation_may_fail(void **state)
     world_close(&w);
 }
 
+/* By hand, step by step as java.util.PriorityQueue: [1] . [2 1] . [2 1 3] . poll 2, behind it comes 4: [24 1 3]. */
+static void runs_may_come_as_they_lie_in_javas_queue(void **state)
+{
+    (void)state;
+    static const size_t wanted[] = {1, 3, 0, 2};
+    world w;
+    pml_sections out;
+    pml_error err = PML_ERROR_INIT;
+    size_t at = 0;
+    world_open(&w);
+    file_add(&w, 1, 10, 0);
+    file_add(&w, 2, 3, 0);
+    file_add(&w, 2, 9, 0);
+    file_add(&w, 4, 5, 0);
+    const pml_sections_request q = {.types = w.type_list, .n_keys = 2, .files = w.list, .n_files = w.n, .as_queued = true};
+    must_ok(pml_sections__make(&out, &w.arena, &q, &err), &err);
+    assert_int_equal(out.n, 1);
+    for (size_t r = 0; r < out.v[0].n_runs; r++)
+        for (size_t i = 0; i < out.v[0].runs[r].n; i++)
+            assert_int_equal(out.v[0].runs[r].files[i], wanted[at++]);
+    assert_int_equal(at, 4);
+    world_close(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_files_fall_into_the_sections_and_runs_of_a_naive_version),
         cmocka_unit_test(bounds_that_touch_keep_files_in_one_section_and_apart_in_runs),
+        cmocka_unit_test(runs_may_come_as_they_lie_in_javas_queue),
         cmocka_unit_test(no_files_make_no_sections),
         cmocka_unit_test(damaged_keys_are_corrupt_and_name_the_file),
         cmocka_unit_test(any_allocation_may_fail),

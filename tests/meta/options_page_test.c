@@ -58,8 +58,10 @@ static void put_rule(pml_buf *b, const pml_option_rule *r)
         (void)pml_buf__append_str(b, kinds[r->kind]);
     if (r->fallback == NULL)
         (void)pml_buf__append_str(b, " | none | ");
+    else if (r->fallback[0] == '\0')
+        (void)pml_buf__append_str(b, " | empty | ");
     else
-        (void)pml_buf__append_format(b, " | `%s` | ", r->fallback);
+        (void)pml_buf__append_format(b, " | `%s` | ", r->fallback[0] == '\n' ? "\\n" : r->fallback);
     switch (r->treatment) {
     case PML_OPTION_HONOURED: (void)pml_buf__append_str(b, "honoured"); break;
     case PML_OPTION_WRITE_ONLY: (void)pml_buf__append_str(b, "honoured in writes"); break;

@@ -201,7 +201,7 @@ static void unsupported_features_are_named(void **state)
     must_need("\"type\":\"format-table\"", "", false, "needs table-type:format-table");
     must_need("\"bucket\":\"2\",\"bucket-key\":\"a\",\"bucket-function.type\":\"hive\"", "", false,
               "needs bucket-function:hive");
-    must_need("\"scan.fallback-branch\":\"x\"", "", false, "needs scan.fallback-branch");
+    must_need("\"scan.fallback-delta-branch\":\"x\"", "", false, "needs chain-table");
     must_need("\"chain-table.enabled\":\"true\"", "", false, "needs chain-table");
     must_need("", ",\"partitionKeys\":[\"c\"]", true, "needs partition-type:DOUBLE");
     must_need("\"data-file.external-paths\":\"s3://x\"", "", true, "needs external-paths");

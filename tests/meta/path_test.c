@@ -289,6 +289,7 @@ static void format_is_the_last_part_of_the_name(void **state)
     pml_error err = PML_ERROR_INIT;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         must_ok(pml_path__format(text, cases[i].name, &err), &err);
+        assert_int_equal(pml_path__is_orc(cases[i].name), strcmp(text, "orc") == 0);
         assert_string_equal(text, cases[i].format);
     }
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)

@@ -64,7 +64,8 @@ static void model_agrees_in_the_episodes_that_failed_once(void **state)
     static const struct {
         uint64_t seed;
         bool faults;
-    } episodes[] = {{20261254, false}, {21261407, true}, {21262071, true}, {21262104, true}, {5000211, true}, {21262394, true}};
+    } episodes[] = {{20261254, false}, {21261407, true}, {21262071, true}, {21262104, true},
+                  {5000211, true},   {21262394, true}, {20261199, false}, {21261187, true}};
     (void)state;
     for (size_t i = 0; i < sizeof episodes / sizeof episodes[0]; i++) {
         rt_model_result r;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "storage/durable_dirs.h"
 #include "storage/file_io.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -201,6 +203,12 @@ static void publish_whose_directory_sync_failed_is_unknown(void **state)
     faulty_fs_init(&f, &pml_local_file_system);
     test_env *t = test_env_open(&f.fs);
     pml_error err = PML_ERROR_INIT;
+    faulty_fs_fail_kinds(&f, FS_OP(FS_OP_SYNC_DIRECTORY));
+    faulty_fs_fail_at(&f, 1, FAULT_BEFORE, PML_E_IO, PML_ERRF_NO_EFFECT);
+    must_fail_with(PML_E_IO, publish_as(t->env, test_path(t, "7"), 'a', 0, &err), &err);
+    assert_true((err.flags & PML_ERRF_NO_EFFECT) != 0); /* of the directory's own name, before anything else */
+    faulty_fs_reset(&f);
+    must_ok(publish_as(t->env, test_path(t, "6"), 'a', 0, &err), &err);
     faulty_fs_fail_kinds(&f, FS_OP(FS_OP_SYNC_DIRECTORY));
     faulty_fs_fail_at(&f, 1, FAULT_BEFORE, PML_E_IO, PML_ERRF_NO_EFFECT);
     must_fail_with(PML_E_UNKNOWN_OUTCOME, publish_as(t->env, test_path(t, "7"), 'a', 0, &err), &err);
@@ -511,6 +519,87 @@ static void files_in_directories_that_could_not_be_synced_at_first_survive(void 
     }
 }
 
+/* Directories that a process made and was killed before it synced them: their names, and all below, are gone by a power cut unless whoever
+   uses them next syncs them. Later files cost nothing. */
+static void files_in_directories_that_a_killed_process_left_survive(void **state)
+{
+    static const write_fn writes[] = {write_by_write_new, write_by_output, write_by_publish};
+    static const char *const left[] = {"/w", "/w/t", "/w/t/p=1", "/w/t/p=1/bucket-0"};
+    (void)state;
+    for (size_t w = 0; w < 3; w++) {
+        for (uint64_t seed = 0; seed < CRASH_SEEDS; seed++) {
+            sim_fs *sim = sim_fs_new();
+            faulty_fs f;
+            faulty_fs_init(&f, sim_fs_system(sim));
+            test_env *t = test_env_open(&f.fs);
+            for (size_t i = 0; i < 4; i++)
+                must_ok(f.fs.make_directory(f.fs.ctx, left[i], NULL), NULL);
+            must_ok(writes[w](t->env, "/w/t/p=1/bucket-0/1", NULL), NULL);
+            faulty_fs_reset(&f);
+            must_ok(writes[w](t->env, "/w/t/p=1/bucket-0/2", NULL), NULL);
+            assert_int_equal(faulty_fs_count(&f, FS_OP(FS_OP_SYNC_DIRECTORY)), 1);
+            must_ok(f.fs.make_directory(f.fs.ctx, "/w/t/p=2", NULL), NULL);
+            faulty_fs_reset(&f);
+            must_ok(writes[w](t->env, "/w/t/p=2/3", NULL), NULL);
+            assert_int_equal(faulty_fs_count(&f, FS_OP(FS_OP_SYNC_DIRECTORY)), 2);
+            sim_fs_crash(sim, seed);
+            sim_fs_restart(sim, seed);
+            assert_int_equal(content_of(t->env, "/w/t/p=1/bucket-0/1"), 'a');
+            assert_int_equal(content_of(t->env, "/w/t/p=1/bucket-0/2"), 'a');
+            assert_int_equal(content_of(t->env, "/w/t/p=2/3"), 'a');
+            test_env_close(t);
+            faulty_fs_destroy(&f);
+            sim_fs_free(sim);
+        }
+    }
+}
+
+static int sync_of_a_directory_that_may_not_be_opened(void *ctx, const char *path, pml_error *err)
+{
+    (void)ctx;
+    return pml_error__from_errno(err, EACCES, path, "open the directory");
+}
+
+/* What is known of a table's directories ends where somebody else's begin, and where they may not be opened. */
+static void the_way_up_ends_above_the_table_and_where_nothing_may_be_opened(void **state)
+{
+    (void)state;
+    sim_fs *sim = sim_fs_new();
+    faulty_fs f;
+    faulty_fs_init(&f, sim_fs_system(sim));
+    test_env *t = test_env_open(&f.fs);
+    pml_error err = PML_ERROR_INIT;
+    must_ok(pml_file__make_directories(t->env, "/a/b/c/d/t/m", NULL), NULL);
+    pml_durable_dirs__forget(t->env);
+    pml_durable_dirs__table(t->env, "/a/b/c/d/t/");
+    faulty_fs_reset(&f);
+    must_ok(pml_durable_dirs__ensure(t->env, "/a/b/c/d/t/m/", &err), &err);
+    assert_int_equal(faulty_fs_count(&f, FS_OP(FS_OP_SYNC_DIRECTORY)), 3); /* t, d, c */
+    must_ok(pml_durable_dirs__ensure(t->env, "/a/b/c/d/t/m", &err), &err);
+    assert_int_equal(faulty_fs_count(&f, FS_OP(FS_OP_SYNC_DIRECTORY)), 3);
+    must_ok(pml_durable_dirs__ensure(t->env, "relative", &err), &err);
+    must_ok(pml_durable_dirs__ensure(t->env, "s3://bucket", &err), &err);
+    assert_int_equal(faulty_fs_count(&f, FS_OP(FS_OP_SYNC_DIRECTORY)), 3);
+    pml_durable_dirs__forget(t->env);
+    t->env->fs.sync_directory = sync_of_a_directory_that_may_not_be_opened;
+    must_ok(pml_durable_dirs__ensure(t->env, "/a/b/c/d/t/m", &err), &err);
+    t->env->fs = f.fs;
+    pml_durable_dirs__forget(t->env);
+    for (long long n = 1;; n++) { /* without memory it syncs, or says so */
+        test_env_fail_at(t, n);
+        int rc = pml_durable_dirs__ensure(t->env, "/a/b/c/d/t/m", &err);
+        bool reached = test_env_fail_reached(t);
+        test_env_fail_at(t, 0);
+        pml_durable_dirs__forget(t->env);
+        assert_true(rc == PML_OK || (reached && rc == PML_E_NOMEM));
+        if (!reached)
+            break;
+    }
+    test_env_close(t);
+    faulty_fs_destroy(&f);
+    sim_fs_free(sim);
+}
+
 static void publish_cut_off_at_any_point_leaves_all_or_nothing(void **state)
 {
     (void)state;
@@ -558,6 +647,8 @@ int main(void)
         cmocka_unit_test(publish_by_two_threads_has_exactly_one_winner),
         cmocka_unit_test(publish_overtaken_just_before_its_last_step_loses_for_certain),
         cmocka_unit_test(files_in_directories_that_could_not_be_synced_at_first_survive),
+        cmocka_unit_test(files_in_directories_that_a_killed_process_left_survive),
+        cmocka_unit_test(the_way_up_ends_above_the_table_and_where_nothing_may_be_opened),
         cmocka_unit_test(publish_cut_off_at_any_point_leaves_all_or_nothing),
         cmocka_unit_test(write_new_that_answered_ok_survives_every_power_cut),
         cmocka_unit_test(publish_without_sync_is_lost_by_some_power_cut),

@@ -244,6 +244,8 @@ static void set_up(rt_model *m)
     m->table = NULL;
     sim_fs_sync_all(m->sim);
     if (!m->failed)
+        model_leave_directories(m);
+    if (!m->failed)
         model_open(m);
 }
 

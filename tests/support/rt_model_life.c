@@ -2,6 +2,7 @@
 /* Opening, killing, finishing; faults. */
 #include <string.h>
 
+#include "meta/path.h"
 #include "support/rt_model_state.h"
 
 /* ---- faults ---- */
@@ -113,6 +114,36 @@ static void note_lost_rows(rt_model *m, int pb)
             ids_add(&m->lost_ids[pb], l->ids.v[i]);
             ids_add(&m->lost_offsets[pb], l->offsets.v[i]);
         }
+}
+
+/* What a process leaves that is killed between making directories and syncing their names: of the table's, each with and without.
+   Nothing of it is drawn from the episode's own numbers, whose steps stay what they were. */
+void model_leave_directories(rt_model *m)
+{
+    const pml_file_system *fs = sim_fs_system(m->sim);
+    uint64_t draw = (m->o->seed + 1) * UINT64_C(0x9E3779B97F4A7C15) >> 20;
+    pml_buf path;
+    pml_buf__init(&path, m->t->env, 1024);
+    (void)fs->make_directory(fs->ctx, draw & 1 ? MODEL_TABLE "/manifest" : MODEL_TABLE "/metadata", NULL);
+    for (int pb = 0; pb < m->n_pbs; pb++) {
+        const char *part = rt_partition_text(pb / m->n_buckets);
+        draw >>= 2;
+        pml_buf__reset(&path);
+        (void)pml_buf__append_str(&path, MODEL_TABLE);
+        if (m->shape.partitioned) {
+            (void)pml_buf__append_str(&path, "/d=");
+            (void)pml_path__escape(&path, part, strlen(part));
+            (void)pml_buf__append_byte(&path, 0);
+            if (draw & 1)
+                (void)fs->make_directory(fs->ctx, (char *)path.data, NULL);
+            path.len--;
+        }
+        (void)pml_buf__append_format(&path, "/bucket-%d", pb % m->n_buckets);
+        (void)pml_buf__append_byte(&path, 0);
+        if (draw & 2)
+            (void)fs->make_directory(fs->ctx, (char *)path.data, NULL);
+    }
+    pml_buf__clear(&path);
 }
 
 void model_kill(rt_model *m, bool power_cut)

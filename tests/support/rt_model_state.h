@@ -233,6 +233,7 @@ void model_forget_entries(rt_model *m);
 
 /* ---- rt_model_life.c ---- */
 void model_open(rt_model *m);
+void model_leave_directories(rt_model *m);
 void model_kill(rt_model *m, bool power_cut);
 void model_reopen_writer(rt_model *m);
 void model_check_metrics(rt_model *m);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Conditions on tables of Java (tests/table/data/java) whose rows are not what their files, statistics and indexes say: none may be lost,
+ * Conditions on and counts of tables of Java (tests/table/data/java) whose rows are not what their files, statistics and indexes say: none may be lost,
  * none be shown that a read of all rows does not have.
  */
 #include <paimonlive/rows.h>
@@ -105,6 +105,26 @@ static void sums_that_no_file_holds_are_found_with_deletion_vectors_and_merge_on
     rows_by("dv_sum", "a", PML_OP_EQ, "11", "{\"_kind\":\"+I\",\"id\":1,\"a\":11}\n");
     rows_by("dv_sum", "a", PML_OP_EQ, "10", "");
     rows_by("dv_sum", "id", PML_OP_EQ, "1", "{\"_kind\":\"+I\",\"id\":1,\"a\":11}\n");
+}
+
+/* Keys 'a' with no, one and three blanks, then with two, then with two and none: the ORC files hold 'a' for all of them, so the runs hold a
+   key several times. Java merges one row of each run at a time. */
+static void char_keys_that_orc_made_equal_are_merged_as_java_merges_them(void **state)
+{
+    (void)state;
+    rows_by("char_keys", "v", PML_OP_GT, "0",
+            "{\"_kind\":\"+I\",\"k\":\"a\",\"v\":8}\n{\"_kind\":\"+I\",\"k\":\"a\",\"v\":7}\n{\"_kind\":\"+I\",\"k\":\"a\",\"v\":3}\n");
+    rows_by("char_keys", "k", PML_OP_EQ, "a",
+            "{\"_kind\":\"+I\",\"k\":\"a\",\"v\":8}\n{\"_kind\":\"+I\",\"k\":\"a\",\"v\":7}\n{\"_kind\":\"+I\",\"k\":\"a\",\"v\":3}\n");
+    rows_by("char_keys", "k", PML_OP_EQ, "b", "");
+}
+
+/* 999 + 999 in a DECIMAL(3, 0): Java stores the sum as it is, where one of more than 18 digits becomes null. */
+static void sums_beyond_their_precision_are_read_as_they_were_stored(void **state)
+{
+    (void)state;
+    rows_by("dec_sum", "id", PML_OP_EQ, "1", "{\"_kind\":\"+I\",\"id\":1,\"a\":\"1998\",\"b\":null}\n");
+    rows_by("dec_sum", "a", PML_OP_GT, "999", "{\"_kind\":\"+I\",\"id\":1,\"a\":\"1998\",\"b\":null}\n");
 }
 
 /* ---- conditions in a time travel ---- */
@@ -335,6 +355,8 @@ int main(void)
         cmocka_unit_test(zeros_of_both_signs_are_one_key_whatever_a_condition_says_of_them),
         cmocka_unit_test(indexes_of_char_columns_are_not_asked_of_orc_files),
         cmocka_unit_test(sums_that_no_file_holds_are_found_with_deletion_vectors_and_merge_on_read),
+        cmocka_unit_test(char_keys_that_orc_made_equal_are_merged_as_java_merges_them),
+        cmocka_unit_test(sums_beyond_their_precision_are_read_as_they_were_stored),
         cmocka_unit_test(conditions_of_a_time_travel_mean_the_columns_of_then),
         cmocka_unit_test(a_condition_on_another_type_is_refused),
         cmocka_unit_test(any_allocation_of_the_table_of_then_may_fail),

@@ -82,6 +82,7 @@ static void starts_as_it_is_told(void **state)
     must_come("changelog_none", NULL, PML_STREAM_SNAPSHOT_FULL, 2, "2:3 3:2 ", 4);
     must_come("changelog_none", NULL, PML_STREAM_TIMESTAMP, 0, "1:3 2:3 3:2 ", 4);
     must_come("changelog_none", NULL, PML_STREAM_TIMESTAMP, INT64_MAX, "", 4);
+    must_come("pk_postpone", NULL, PML_STREAM_SNAPSHOT, 1, "1:10 2:10 ", 3); /* rows without a bucket yet */
     must_come("changelog_lookup", NULL, PML_STREAM_SNAPSHOT, 1, "2:3 4:4 6:4 ", 7);
     must_come("changelog_lookup", NULL, PML_STREAM_COMPACTED_FULL, 0, "6:3 ", 7);
     must_come("changelog_full", NULL, PML_STREAM_SNAPSHOT_FULL, 3, "3:3 4:4 6:4 ", 7); /* level 0 comes later, as changes */

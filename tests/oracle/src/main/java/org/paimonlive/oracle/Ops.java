@@ -670,11 +670,16 @@ final class Ops {
         }
     }
 
-    /** What a streaming reader that starts at snapshot {@code from} sees, in read order, tagged with the snapshot. */
-    static List<String> changelog(FileStoreTable t0, long from) throws Exception {
+    /**
+     * What a streaming reader that starts at snapshot {@code from} sees, in read order, tagged with the snapshot. Without it the
+     * options of {@code t0} say where it starts, or else it starts at snapshot 1.
+     */
+    static List<String> changelog(FileStoreTable t0, String from, Map<String, String> options) throws Exception {
         Map<String, String> o = new HashMap<>();
-        o.put("scan.mode", "from-snapshot");
-        o.put("scan.snapshot-id", String.valueOf(from));
+        if (from != null || !options.containsKey("scan.mode")) {
+            o.put("scan.mode", "from-snapshot");
+            o.put("scan.snapshot-id", from == null ? "1" : from);
+        }
         FileStoreTable t = t0.copy(o);
         ReadBuilder rb = t.newReadBuilder();
         StreamTableScan scan = rb.newStreamScan();

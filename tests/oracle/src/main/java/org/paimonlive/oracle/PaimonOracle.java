@@ -76,7 +76,7 @@ public final class PaimonOracle {
                         + "  delete-where TABLE PREDICATE_JSON [--user U]\n"
                         + "  dump TABLE [--snapshot N|--tag T|--branch B] [--columns a,b] [--filter JSON]"
                         + " [--system NAME] [--unsorted] [--option k=v]...\n"
-                        + "  changelog TABLE [--from N]\n"
+                        + "  changelog TABLE [--from N] [--option k=v]...\n"
                         + "  inspect TABLE [--branch B]\n"
                         + "  tag TABLE NAME [--snapshot N] | branch TABLE NAME [--tag T] | rollback TABLE N\n"
                         + "  expire TABLE --retain N\n"
@@ -160,7 +160,7 @@ public final class PaimonOracle {
                     break;
                 }
             case "changelog":
-                for (String l : Ops.changelog(table(), Long.parseLong(flags.getOrDefault("from", "1")))) {
+                for (String l : Ops.changelog(table(), flags.get("from"), options)) {
                     out.println(l);
                 }
                 break;

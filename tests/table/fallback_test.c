@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tables that show partitions of another branch. That Java shows the same is for tests/tables (history_fallback_branch) and tests/interop;
+ * here every way to read and count, what is refused, and what fails.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "storage/file_io.h"
+#include "storage/local_fs.h"
+#include "support/faulty_fs.h"
+#include "support/table_kit.h"
+
+#include <paimonlive/realtime.h>
+#include <paimonlive/rows.h>
+#include <paimonlive/split.h>
+
+enum { SHOWN = 4000 };
+
+typedef struct world {
+    test_env *t;
+    char path[400];
+    char shown[SHOWN];
+    int64_t counted;
+} world;
+
+#define MAIN_SCHEMA "{\"id\":2,\"name\":\"v\",\"type\":\"STRING\"}"
+
+static void write_schema(world *w, const char *branch, int id, const char *last_column, const char *options)
+{
+    char path[600], text[1000];
+    pml_error err = PML_ERROR_INIT;
+    (void)snprintf(path, sizeof path, "%s%s/schema/schema-%d", w->path, branch, id);
+    (void)snprintf(text, sizeof text,
+                   "{\"version\":3,\"id\":%d,\"fields\":[{\"id\":0,\"name\":\"p\",\"type\":\"STRING NOT NULL\"},{\"id\":1,\"name\":\"id\",\"type\":"
+                   "\"INT NOT NULL\"},%s],\"highestFieldId\":9,\"partitionKeys\":[\"p\"],\"primaryKeys\":[],\"options\":{\"bucket\":\"-1\"%s},"
+                   "\"timeMillis\":0}",
+                   id, last_column, options);
+    must_ok(pml_file__publish(w->t->env, path, (const uint8_t *)text, strlen(text), 0, &err), &err);
+}
+
+/* A commit, a second after the last one. */
+static void put(world *w, const char *branch, const char *rows)
+{
+    static int number;
+    char path[500];
+    pml_error err = PML_ERROR_INIT;
+    pml_table_open_options o = PML_TABLE_OPEN_OPTIONS_INIT;
+    struct ArrowArrayStream stream;
+    struct ArrowSchema schema;
+    struct ArrowArray batch;
+    pml_table *table;
+    pml_writer *writer;
+    pml_messages *m;
+    pml_commit *commit;
+    o.branch = branch;
+    w->t->wall_ms += 1000;
+    (void)snprintf(path, sizeof path, "%s.rows-%d.jsonl", w->path, number++);
+    must_ok(pml_file__publish(w->t->env, path, (const uint8_t *)rows, strlen(rows), 0, &err), &err);
+    must_ok(pml_table_open(&table, w->t->env, w->path, &o, &err), &err);
+    must_ok(pml_rows_open(&stream, table, path, NULL, &err), &err);
+    assert_int_equal(stream.get_schema(&stream, &schema), 0);
+    assert_int_equal(stream.get_next(&stream, &batch), 0);
+    must_ok(pml_writer_open(&writer, table, &err), &err);
+    must_ok(pml_writer_write(writer, &batch, &schema, &err), &err);
+    must_ok(pml_writer_prepare(&m, writer, &err), &err);
+    must_ok(pml_commit_open(&commit, table, NULL, &err), &err);
+    must_ok(pml_commit_run(NULL, commit, (pml_messages *const *)&m, 1, 1, NULL, &err), &err);
+    pml_commit_close(commit);
+    pml_messages_free(m);
+    pml_writer_close(writer);
+    schema.release(&schema);
+    stream.release(&stream);
+    pml_table_release(table);
+}
+
+/* main: a, then c; fb: a and b, then d. */
+static void world_open(world *w, test_env *t)
+{
+    memset(w, 0, sizeof *w);
+    w->t = t;
+    (void)snprintf(w->path, sizeof w->path, "%s", test_path(t, "t"));
+    write_schema(w, "", 0, MAIN_SCHEMA, "");
+    write_schema(w, "/branch/branch-fb", 0, MAIN_SCHEMA, "");
+    put(w, "main", "{\"p\":\"a\",\"id\":1,\"v\":\"m1\"}\n");
+    put(w, "fb", "{\"p\":\"a\",\"id\":1,\"v\":\"f1\"}\n{\"p\":\"b\",\"id\":2,\"v\":\"f1\"}\n");
+    put(w, "main", "{\"p\":\"c\",\"id\":3,\"v\":\"m2\"}\n{\"p\":\"c\",\"id\":4,\"v\":\"m2\"}\n");
+    put(w, "fb", "{\"p\":\"d\",\"id\":5,\"v\":\"f2\"}\n");
+}
+
+static void world_close(world *w)
+{
+    test_env_close(w->t);
+}
+
+static int open_table(pml_table **out, world *w, const char *key, const char *value, pml_error *err)
+{
+    const pml_option_pair pair = {key, value};
+    pml_table_open_options o = PML_TABLE_OPEN_OPTIONS_INIT;
+    o.options = &pair;
+    o.n_options = key != NULL;
+    return pml_table_open(out, w->t->env, w->path, &o, err);
+}
+
+typedef struct how {
+    const char *option, *branch; /* NULL: none */
+    const char *equals[2];
+    int64_t snapshot;
+    uint32_t threads;
+    int64_t limit;
+} how;
+
+static int print_all(world *w, pml_plan *plan, const how *h, pml_error *err)
+{
+    struct ArrowArrayStream stream = {0};
+    struct ArrowSchema schema = {0};
+    pml_rows_printer *printer = NULL;
+    pml_read_options o = PML_READ_OPTIONS_INIT;
+    pml_text text = {0};
+    int rc;
+    o.threads = h->threads;
+    PML_TRY(pml_read_open(&stream, plan, &o, err));
+    if (stream.get_schema(&stream, &schema) != 0)
+        PML_TRY(pml_stream_error(&stream, err));
+    PML_TRY(pml_rows_printer_new(&printer, w->t->env, &schema, PML_ROWS_CSV, err));
+    for (;;) {
+        struct ArrowArray batch;
+        if (stream.get_next(&stream, &batch) != 0)
+            PML_TRY(pml_stream_error(&stream, err));
+        if (batch.release == NULL)
+            break;
+        rc = pml_rows_print(&text, printer, &batch, 0, batch.length, err);
+        batch.release(&batch);
+        PML_TRY(rc);
+    }
+    (void)snprintf(w->shown, sizeof w->shown, "%s", text.ptr == NULL ? "" : text.ptr);
+out:
+    pml_text_clear(&text);
+    pml_rows_printer_free(printer);
+    if (schema.release != NULL)
+        schema.release(&schema);
+    if (stream.release != NULL)
+        stream.release(&stream);
+    return rc;
+}
+
+static int read_rows(world *w, const how *h, pml_error *err)
+{
+    pml_table *table = NULL;
+    pml_scan *scan = NULL;
+    pml_plan *plan = NULL;
+    pml_predicate *p = NULL;
+    int rc;
+    w->shown[0] = '\0';
+    PML_TRY(open_table(&table, w, h->option, h->branch, err));
+    PML_TRY(pml_scan_new(&scan, table, err));
+    if (h->snapshot > 0)
+        PML_TRY(pml_scan_set_snapshot(scan, h->snapshot, err));
+    if (h->limit > 0)
+        PML_TRY(pml_scan_set_limit(scan, h->limit, err));
+    if (h->equals[0] != NULL) {
+        const pml_literal value = {h->equals[1], strlen(h->equals[1])};
+        PML_TRY(pml_predicate_leaf(&p, table, h->equals[0], PML_OP_EQ, &value, 1, err));
+        PML_TRY(pml_scan_set_predicate(scan, p, err));
+    }
+    PML_TRY(pml_scan_plan(&plan, scan, err));
+    PML_TRY(pml_plan_count(&w->counted, plan, err));
+    PML_TRY(print_all(w, plan, h, err));
+out:
+    pml_predicate_free(p);
+    pml_plan_free(plan);
+    pml_scan_free(scan);
+    pml_table_release(table);
+    return rc;
+}
+
+static void must_read(world *w, const how *h, const char *rows)
+{
+    pml_error err = PML_ERROR_INIT;
+    int64_t n = 0;
+    must_ok(read_rows(w, h, &err), &err);
+    assert_string_equal(w->shown, rows);
+    for (const char *c = rows; *c != '\0'; c++)
+        n += *c == '\n';
+    assert_int_equal(w->counted, n);
+}
+
+#define FALLBACK .option = "scan.fallback-branch", .branch = "fb"
+#define PRIMARY  .option = "scan.primary-branch", .branch = "fb"
+
+static void partitions_come_from_both_branches(void **state)
+{
+    world w;
+    (void)state;
+    world_open(&w, test_env_open(NULL));
+    for (uint32_t threads = 0; threads < 4; threads++) {
+        must_read(&w, &(how){.threads = threads}, "a,1,m1\nc,3,m2\nc,4,m2\n");
+        must_read(&w, &(how){FALLBACK, .threads = threads}, "a,1,m1\nc,3,m2\nc,4,m2\nb,2,f1\nd,5,f2\n");
+        must_read(&w, &(how){PRIMARY, .threads = threads}, "a,1,f1\nb,2,f1\nd,5,f2\nc,3,m2\nc,4,m2\n");
+    }
+    must_read(&w, &(how){.option = "scan.fallback-branch", .branch = " "}, "a,1,m1\nc,3,m2\nc,4,m2\n");
+    must_read(&w, &(how){.option = "scan.fallback-branch", .branch = "nowhere"}, "a,1,m1\nc,3,m2\nc,4,m2\n"); /* said in the log only, as by Java */
+    world_close(&w);
+}
+
+/* A partition is there whether or not a condition leaves any of its rows. */
+static void conditions_do_not_make_partitions_missing(void **state)
+{
+    world w;
+    (void)state;
+    world_open(&w, test_env_open(NULL));
+    must_read(&w, &(how){FALLBACK, .equals = {"v", "f1"}}, "b,2,f1\n");
+    must_read(&w, &(how){FALLBACK, .equals = {"p", "a"}}, "a,1,m1\n");
+    must_read(&w, &(how){FALLBACK, .equals = {"id", "5"}}, "d,5,f2\n");
+    must_read(&w, &(how){PRIMARY, .equals = {"v", "m1"}}, "");
+    must_read(&w, &(how){PRIMARY, .equals = {"v", "m2"}, .threads = 2}, "c,3,m2\nc,4,m2\n");
+    must_read(&w, &(how){FALLBACK, .limit = 4}, "a,1,m1\nc,3,m2\nc,4,m2\nb,2,f1\n");
+    must_read(&w, &(how){FALLBACK, .limit = 2}, "a,1,m1\nc,3,m2\n");
+    world_close(&w);
+}
+
+/* The other branch is read where it was at the time of the snapshot, or at its first one. */
+static void both_travel_together(void **state)
+{
+    world w;
+    (void)state;
+    world_open(&w, test_env_open(NULL));
+    must_read(&w, &(how){FALLBACK, .snapshot = 1}, "a,1,m1\nb,2,f1\n");
+    must_read(&w, &(how){FALLBACK, .snapshot = 2}, "a,1,m1\nc,3,m2\nc,4,m2\nb,2,f1\n");
+    must_read(&w, &(how){PRIMARY, .snapshot = 2}, "a,1,f1\nb,2,f1\nc,3,m2\nc,4,m2\n");
+    world_close(&w);
+}
+
+static void branches_that_do_not_fit_are_refused(void **state)
+{
+    static const struct {
+        const char *column;
+        int code;
+        const char *words;
+    } cases[] = {{"{\"id\":2,\"name\":\"v\",\"type\":\"BIGINT\"}", PML_E_SCHEMA, "types of v and v"},
+                 {MAIN_SCHEMA ",{\"id\":3,\"name\":\"w\",\"type\":\"INT\"}", PML_E_SCHEMA, "3 and 4"},
+                 {"{\"id\":2,\"name\":\"u\",\"type\":\"STRING\"}", PML_E_UNSUPPORTED, "needs scan.fallback-branch"},
+                 {"{\"id\":7,\"name\":\"v\",\"type\":\"STRING\"}", PML_E_UNSUPPORTED, "needs scan.fallback-branch"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        world w;
+        pml_error err = PML_ERROR_INIT;
+        world_open(&w, test_env_open(NULL));
+        write_schema(&w, "/branch/branch-fb", 1, cases[i].column, "");
+        must_fail_with(cases[i].code, read_rows(&w, &(how){FALLBACK}, &err), &err);
+        if (strstr(err.message, cases[i].words) == NULL)
+            fail_msg("'%s' does not say '%s'", err.message, cases[i].words);
+        world_close(&w);
+    }
+}
+
+static void what_is_not_defined_is_refused(void **state)
+{
+    world w;
+    pml_error err = PML_ERROR_INIT;
+    pml_table *table;
+    pml_scan *scan;
+    pml_plan *plan;
+    pml_rt_context *context;
+    pml_text bytes;
+    pml_split_info info = PML_SPLIT_INFO_INIT;
+    (void)state;
+    world_open(&w, test_env_open(NULL));
+    must_fail_with(PML_E_INVAL, read_rows(&w, &(how){.option = "scan.fallback-branch", .branch = "../t"}, &err), &err);
+    must_ok(open_table(&table, &w, "scan.fallback-branch", "fb", &err), &err);
+    must_ok(pml_scan_new(&scan, table, &err), &err);
+    must_ok(pml_scan_plan(&plan, scan, &err), &err);
+    assert_int_equal(pml_plan_split_count(plan), 4);
+    must_ok(pml_plan_split_get(&info, plan, 3, &err), &err);
+    assert_string_equal(info.partition, "p=d");
+    must_fail_with(PML_E_UNSUPPORTED, pml_plan_split_serialize(&bytes, plan, 0, &err), &err);
+    pml_plan_free(plan);
+    pml_scan_free(scan);
+    must_ok(pml_rt_context_open(&context, w.t->env, NULL, &err), &err);
+    pml_rt_writer *writer;
+    must_fail_with(PML_E_UNSUPPORTED, pml_rt_writer_open(&writer, table, context, NULL, &err), &err);
+    assert_non_null(strstr(err.message, "needs scan.fallback-branch"));
+    pml_rt_context_close(context);
+    pml_table_release(table);
+    world_close(&w);
+}
+
+static void failures_are_told(void **state)
+{
+    faulty_fs f;
+    (void)state;
+    faulty_fs_init(&f, &pml_local_file_system);
+    for (int files = 0; files < 2; files++) {
+        world w;
+        bool reached = true;
+        faulty_fs_reset(&f);
+        world_open(&w, test_env_open(files ? &f.fs : NULL));
+        for (long long n = 1; reached; n++) {
+            pml_error err = PML_ERROR_INIT;
+            if (files)
+                faulty_fs_fail_at(&f, n, FAULT_BEFORE, PML_E_IO, PML_ERRF_NO_EFFECT);
+            else
+                test_env_fail_at(w.t, n);
+            int rc = read_rows(&w, &(how){FALLBACK, .snapshot = files ? 2 : 0, .equals = {"v", "f1"}}, &err);
+            reached = files ? faulty_fs_failures(&f) > 0 : test_env_fail_reached(w.t);
+            test_env_fail_at(w.t, 0);
+            faulty_fs_reset(&f);
+            if (rc == PML_OK)
+                assert_string_equal(w.shown, "b,2,f1\n");
+            else
+                must_fail_with(files ? PML_E_IO : PML_E_NOMEM, rc, &err);
+        }
+        world_close(&w);
+    }
+    faulty_fs_destroy(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(partitions_come_from_both_branches),
+                                       cmocka_unit_test(conditions_do_not_make_partitions_missing),
+                                       cmocka_unit_test(both_travel_together),
+                                       cmocka_unit_test(branches_that_do_not_fit_are_refused),
+                                       cmocka_unit_test(what_is_not_defined_is_refused),
+                                       cmocka_unit_test(failures_are_told)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
