@@ -141,3 +141,14 @@ void pml_durable_dirs__forget(pml_env *env)
     pml_map__init(&k->paths, env);
     pml_mutex__unlock(&k->mu);
 }
+
+size_t pml_durable_dirs__count(pml_env *env)
+{
+    known *k = known_of(env);
+    if (k == NULL)
+        return 0;
+    pml_mutex__lock(&k->mu);
+    size_t n = k->paths.live;
+    pml_mutex__unlock(&k->mu);
+    return n;
+}

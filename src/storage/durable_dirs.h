@@ -19,5 +19,7 @@ void pml_durable_dirs__made(pml_env *env, const char *dir);
 /* Nothing above the directory that holds the one which holds `table` is of our making: there the way up ends. */
 void pml_durable_dirs__table(pml_env *env, const char *table);
 void pml_durable_dirs__forget(pml_env *env);
+/* How many are known. */
+size_t pml_durable_dirs__count(pml_env *env);
 
 #endif

@@ -165,7 +165,8 @@ static void avro_data_with_values_that_the_type_cannot_have_is_damaged(void **st
     (void)state;
     avro_kit k;
     FAILS(PML_E_CORRUPT, "a STRING", RECORD(F("a", "\"string\"")), "\x02\xff", "UTF-8");
-    FAILS(PML_E_CORRUPT, "a DECIMAL(2, 0)", RECORD(F("a", DECIMAL("2", "0"))), "\x02\x64", "2 digits");
+    /* Java stores sums of up to 18 digits beyond their precision; no more. */
+    FAILS(PML_E_CORRUPT, "a DECIMAL(19, 0)", RECORD(F("a", DECIMAL("19", "0"))), "\x12\x00\x8a\xc7\x23\x04\x89\xe8\x00\x00", "19 digits");
     FAILS(PML_E_CORRUPT, "a TIME(3)", RECORD(F("a", LOGICAL("int", "time-millis"))), "\x01", "millisecond");
     FAILS(PML_E_CORRUPT, "a INT NOT NULL", RECORD(F("a", NULLABLE(INT))), "\x00", "NOT NULL");
     /* these do not fit the column's buffers, so nobody is asked */

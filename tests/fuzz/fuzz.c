@@ -10,12 +10,14 @@
 
 #include "columnar/batch.h"
 #include "columnar/row_text.h"
+#include "storage/durable_dirs.h"
 
 static struct {
     test_env *t;
     fuzz_fs *files;
     long long live, arrow;
     int slots;
+    size_t directories; /* known to be durable */
 } fuzz;
 
 static atomic_llong json_live, json_bytes;
@@ -90,6 +92,7 @@ void fuzz_begin(void)
 {
     test_env *t = fuzz_env();
     fuzz.slots = slots_filled(t->env);
+    fuzz.directories = pml_durable_dirs__count(t->env);
     fuzz.live = atomic_load(&t->live);
     fuzz.arrow = atomic_load(&t->env->bridge_bytes);
 }
@@ -98,7 +101,8 @@ void fuzz_end(void)
 {
     test_env *t = fuzz_env();
     long long live = atomic_load(&t->live), arrow = atomic_load(&t->env->bridge_bytes);
-    FUZZ_CHECK(live == fuzz.live || slots_filled(t->env) != fuzz.slots, "%lld allocations leaked", live - fuzz.live);
+    bool keeps = slots_filled(t->env) != fuzz.slots || pml_durable_dirs__count(t->env) != fuzz.directories;
+    FUZZ_CHECK(live == fuzz.live || keeps, "%lld allocations leaked", live - fuzz.live);
     FUZZ_CHECK(arrow == fuzz.arrow, "%lld bytes of Arrow leaked", arrow - fuzz.arrow);
     FUZZ_CHECK(atomic_load(&json_live) == 0, "%lld JSON allocations leaked", atomic_load(&json_live));
     FUZZ_CHECK(!t->bytes_exceeded, "more than %zu bytes were asked for", fuzz_memory_max);

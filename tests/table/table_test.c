@@ -466,7 +466,7 @@ static void lie_about_file(pml_data_file *f, size_t i)
     switch (i) {
     case 0: f->name = "../../../etc/passwd.parquet"; break;
     case 1: f->name = "noformat"; break;
-    case 2: f->name = "data-1.csv"; break;
+    case 2: f->name = "data-1.lance"; break;
     case 3: f->schema_id = 99; break;
     case 4: f->write_cols = (pml_string_list){true, 1, columns}; break;
     case 5: f->value_stats.min.len = 5; break;
@@ -478,7 +478,7 @@ static void lie_about_file(pml_data_file *f, size_t i)
 static void file_that_lies_is_refused_by_the_plan_or_the_read(void **state)
 {
     (void)state;
-    static const int codes[] = {PML_E_CORRUPT,     PML_E_CORRUPT, PML_E_UNSUPPORTED,  PML_E_CORRUPT,
+    static const int codes[] = {PML_E_CORRUPT,     PML_E_CORRUPT, PML_E_UNSUPPORTED, PML_E_CORRUPT,
                                 PML_E_UNSUPPORTED, PML_E_CORRUPT, PML_E_CORRUPT};
     for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
         test_env *t = test_env_open(NULL);
