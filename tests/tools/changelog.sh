@@ -50,3 +50,25 @@ says "at least 1"
 exits 2 changelog t --option scan.tag-name=x
 exits 2 changelog
 says "an operand is missing"
+
+# What lies behind --to is not done with, also where the last snapshots have no rows; those are, for a consumer.
+exits 0 table create gap --columns "id INT NOT NULL" --primary-key id --bucket 1
+for i in 1 2; do
+    echo "{\"id\":$i}" >one.jsonl
+    exits 0 ingest gap one.jsonl
+done
+echo '{"id":9}' >one.jsonl
+exits 0 ingest gap one.jsonl --overwrite
+echo '{"id":4}' >one.jsonl
+exits 0 ingest gap one.jsonl
+exits 0 changelog gap --consumer g --to 3
+[ "$(wc -l <out)" = 2 ] || fail "up to 3"
+exits 0 dump gap --system consumers
+prints '"next_snapshot_id":4'
+exits 0 changelog gap --consumer g
+prints '"id":4'
+exits 0 table create quiet --columns "id INT NOT NULL" --primary-key id --bucket 1 --option changelog-producer=lookup
+exits 0 ingest quiet one.jsonl
+exits 0 changelog quiet --consumer g
+exits 0 dump quiet --system consumers
+prints '"next_snapshot_id":2'
