@@ -87,9 +87,7 @@ static int pin_and_choose(pml_snapshot *s, bool *found, pml_plan *p, const pml_s
 static int resolve_schema(pml_plan *p, const pml_scan *scan, const pml_snapshot *s, pml_error *err)
 {
     p->schema = scan->schema != NULL ? scan->schema : p->table->schema;
-    /* Time travel shows the columns of then (M 14.4); everything else the latest ones. */
-    bool as_it_was = !scan->streams && scan->travel.by != PML_SCAN_LATEST && scan->travel.by != PML_SCAN_COMPACTED && !pml_travel__is_range(&scan->travel);
-    if (s != NULL && as_it_was) {
+    if (s != NULL && !scan->streams && pml_travel__has_columns_of_then(&scan->travel)) {
         PML_RETURN_IF(pml_table__schema_at(&p->schema, p->table, s->schema_id, err));
         PML_RETURN_IF(pml_table_options__check_supported(p->schema, p->table->overrides, p->table->n_overrides, false,
                                                          p->table->path, err));
