@@ -84,6 +84,7 @@ static int run_follow(const follow *f)
     int rc = PML_OK;
     while (rc == PML_OK && !reached(f)) {
         pml_plan *plan = NULL;
+        int64_t before = pml_stream_scan_checkpoint(f->stream);
         rc = pml_stream_scan_next(&plan, f->stream, &err);
         if (rc == PML_OK && plan == NULL) {
             if (!f->waits || pml_stream_scan_ended(f->stream) || (f->timeout_ms >= 0 && idle_ms >= f->timeout_ms))
@@ -92,11 +93,12 @@ static int run_follow(const follow *f)
             idle_ms += POLL_MS;
             continue;
         }
-        /* It may have passed over what was the last. */
-        if (rc == PML_OK && (f->to < 0 || pml_plan_snapshot_id(plan) <= f->to))
+        /* It may have passed over what was the last: what lies behind that was not shown to the consumer. */
+        bool beyond = rc == PML_OK && f->to >= 0 && pml_plan_snapshot_id(plan) > f->to;
+        if (rc == PML_OK && !beyond)
             rc = print_plan(f, plan, &err);
-        if (rc == PML_OK && f->notifies && plan != NULL)
-            rc = pml_stream_scan_notify(f->stream, pml_stream_scan_checkpoint(f->stream), &err);
+        if (rc == PML_OK && f->notifies)
+            rc = pml_stream_scan_notify(f->stream, !beyond ? pml_stream_scan_checkpoint(f->stream) : before < 0 ? -1 : f->to + 1, &err);
         pml_plan_free(plan);
         idle_ms = 0;
     }
