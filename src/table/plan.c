@@ -340,6 +340,10 @@ static int plan_one(pml_plan **out, const pml_scan *scan, pml_error *err)
     int rc = PML_E_SNAPSHOT_GONE;
     *out = NULL;
     for (int i = 0; rc == PML_E_SNAPSHOT_GONE && i < PLAN_EXPIRED_TRIES; i++) {
+        if (i > 0 && scan->partitions != NULL) { /* those of a snapshot that is gone may be gone, too */
+            pml_map__clear(scan->partitions, NULL);
+            pml_map__init(scan->partitions, scan->table->env);
+        }
         rc = pml_travel__is_range(&scan->travel) ? pml_plan__of_range(out, scan, err) : plan_once(out, scan, err);
         if (scan->travel.by == PML_SCAN_ID || scan->travel.by == PML_SCAN_TAG) /* the same again is gone again */
             break;

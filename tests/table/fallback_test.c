@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "storage/file_io.h"
 #include "storage/local_fs.h"
@@ -315,6 +316,73 @@ static void failures_are_told(void **state)
     faulty_fs_destroy(&f);
 }
 
+/* ---- a snapshot that goes while it is planned ---- */
+
+enum { LISTS_MAX = 64 };
+
+typedef struct expiry {
+    world *w;
+    bool done;
+} expiry;
+
+/* All rows of main go, and then what the older snapshots are read by: their files, and the lists of their manifests. */
+static void expire(void *arg, int kind, const char *path)
+{
+    expiry *x = arg;
+    char gone[LISTS_MAX][800], text[4000];
+    size_t n = 0;
+    pml_error err = PML_ERROR_INIT;
+    pml_commit_result result = PML_COMMIT_RESULT_INIT;
+    pml_table *table;
+    (void)kind;
+    (void)path;
+    x->done = true;
+    for (int id = 1; id <= 2; id++) {
+        char *snapshot = gone[n++];
+        (void)snprintf(snapshot, sizeof gone[0], "%s/snapshot/snapshot-%d", x->w->path, id);
+        FILE *f = fopen(snapshot, "rb");
+        assert_non_null(f);
+        text[fread(text, 1, sizeof text - 1, f)] = '\0';
+        (void)fclose(f);
+        for (const char *list = text; (list = strstr(list, "manifest-list-")) != NULL && n < LISTS_MAX - 1; list++)
+            (void)snprintf(gone[n++], sizeof gone[0], "%s/manifest/%.*s", x->w->path, (int)strcspn(list, "\""), list);
+    }
+    must_ok(open_table(&table, x->w, NULL, NULL, &err), &err);
+    must_ok(pml_table_truncate(&result, table, &err), &err);
+    pml_table_release(table);
+    while (n-- > 0)
+        (void)unlink(gone[n]); /* two snapshots may have a list in common */
+}
+
+/* What the first look had of the partitions of main does not count for the second. */
+static void partitions_of_a_snapshot_that_expired_hide_nothing(void **state)
+{
+    faulty_fs f;
+    bool reached = true, before = false, after = false;
+    (void)state;
+    faulty_fs_init(&f, &pml_local_file_system);
+    for (long long n = 1; reached; n++) {
+        world w;
+        expiry x = {&w, false};
+        pml_error err = PML_ERROR_INIT;
+        world_open(&w, test_env_open(&f.fs));
+        faulty_fs_reset(&f);
+        faulty_fs_call_at(&f, n, FS_OP_ALL, expire, &x);
+        int rc = read_rows(&w, &(how){FALLBACK}, &err);
+        reached = x.done;
+        faulty_fs_reset(&f);
+        must_ok(rc, &err);
+        bool old = strcmp(w.shown, "a,1,m1\nc,3,m2\nc,4,m2\nb,2,f1\nd,5,f2\n") == 0;
+        before = before || old;
+        after = after || !old;
+        if (!old)
+            assert_string_equal(w.shown, "a,1,f1\nb,2,f1\nd,5,f2\n");
+        world_close(&w);
+    }
+    assert_true(before && after);
+    faulty_fs_destroy(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(partitions_come_from_both_branches),
@@ -322,6 +390,7 @@ int main(void)
                                        cmocka_unit_test(both_travel_together),
                                        cmocka_unit_test(branches_that_do_not_fit_are_refused),
                                        cmocka_unit_test(what_is_not_defined_is_refused),
-                                       cmocka_unit_test(failures_are_told)};
+                                       cmocka_unit_test(failures_are_told),
+                                       cmocka_unit_test(partitions_of_a_snapshot_that_expired_hide_nothing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
