@@ -383,6 +383,42 @@ static void partitions_of_a_snapshot_that_expired_hide_nothing(void **state)
     faulty_fs_destroy(&f);
 }
 
+/* A column that is never null in one branch may be in the other. */
+static void columns_are_nullable_where_one_of_them_is(void **state)
+{
+    (void)state;
+    for (int fallback_is = 0; fallback_is < 2; fallback_is++) {
+        test_env *t = test_env_open(NULL);
+        pml_error err = PML_ERROR_INIT;
+        world w = {.t = t};
+        struct ArrowArrayStream stream;
+        struct ArrowSchema schema;
+        pml_table *table;
+        pml_scan *scan;
+        pml_plan *plan;
+        static const char never[] = "{\"id\":2,\"name\":\"v\",\"type\":\"STRING NOT NULL\"}";
+        (void)snprintf(w.path, sizeof w.path, "%s", test_path(t, "t"));
+        write_schema(&w, "", 0, fallback_is ? never : MAIN_SCHEMA, "");
+        write_schema(&w, "/branch/branch-fb", 0, fallback_is ? MAIN_SCHEMA : never, "");
+        put(&w, "main", fallback_is ? "{\"p\":\"a\",\"id\":1,\"v\":\"m\"}\n" : "{\"p\":\"a\",\"id\":1,\"v\":null}\n");
+        put(&w, "fb", fallback_is ? "{\"p\":\"b\",\"id\":2,\"v\":null}\n" : "{\"p\":\"b\",\"id\":2,\"v\":\"f\"}\n");
+        must_read(&w, &(how){FALLBACK}, fallback_is ? "a,1,m\nb,2,\n" : "a,1,\nb,2,f\n");
+        must_ok(open_table(&table, &w, "scan.fallback-branch", "fb", &err), &err);
+        must_ok(pml_scan_new(&scan, table, &err), &err);
+        must_ok(pml_scan_plan(&plan, scan, &err), &err);
+        must_ok(pml_read_open(&stream, plan, NULL, &err), &err);
+        assert_int_equal(stream.get_schema(&stream, &schema), 0);
+        assert_true((schema.children[2]->flags & ARROW_FLAG_NULLABLE) != 0);
+        assert_int_equal(schema.children[1]->flags & ARROW_FLAG_NULLABLE, 0);
+        schema.release(&schema);
+        stream.release(&stream);
+        pml_plan_free(plan);
+        pml_scan_free(scan);
+        pml_table_release(table);
+        test_env_close(t);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(partitions_come_from_both_branches),
@@ -391,6 +427,7 @@ int main(void)
                                        cmocka_unit_test(branches_that_do_not_fit_are_refused),
                                        cmocka_unit_test(what_is_not_defined_is_refused),
                                        cmocka_unit_test(failures_are_told),
-                                       cmocka_unit_test(partitions_of_a_snapshot_that_expired_hide_nothing)};
+                                       cmocka_unit_test(partitions_of_a_snapshot_that_expired_hide_nothing),
+                                       cmocka_unit_test(columns_are_nullable_where_one_of_them_is)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
