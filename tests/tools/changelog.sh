@@ -39,6 +39,23 @@ prints 3
 exits 4 dump t --option incremental-between=1,9
 says "it has the snapshots 1 to 3"
 
+exits 0 dump t --option incremental-between=1,3 --filter '{"eq":["id","3"]}'
+printf '{"_kind":"+I","id":3}\n' >want
+cmp out want || fail "a condition on what changed"
+
+exits 0 table create gap --columns "id INT"
+printf '{"id":1}\n' >rows.json
+exits 0 load gap rows.json
+exits 0 table truncate gap --yes
+exits 0 load gap rows.json
+exits 0 changelog gap --consumer me --to 2
+prints '{"_snapshot":1,"_kind":"+I","id":1}'
+exits 0 changelog gap --consumer me
+prints '{"_snapshot":3,"_kind":"+I","id":1}'
+exits 0 changelog gap --consumer full --to 1 --option scan.mode=latest-full
+exits 0 changelog gap --consumer full --option scan.mode=latest-full
+prints '{"_snapshot":3,"_kind":"+I","id":1}'
+
 rm -f warehouse/default.db/t/snapshot/snapshot-1 warehouse/default.db/t/snapshot/EARLIEST
 exits 0 changelog t
 [ "$(wc -l <out)" = 2 ] || fail "it begins with the first that is left"
