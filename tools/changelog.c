@@ -77,26 +77,39 @@ static bool reached(const follow *f)
     return f->to >= 0 && pml_stream_scan_checkpoint(f->stream) > f->to;
 }
 
+/* What was printed, or had nothing to print, is done with; next: the snapshot behind it. *noted is the last one told. */
+static int note(const follow *f, int64_t *noted, int64_t next, pml_error *err)
+{
+    if (!f->notifies || next <= *noted)
+        return PML_OK;
+    *noted = next;
+    return pml_stream_scan_notify(f->stream, next, err);
+}
+
 static int run_follow(const follow *f)
 {
     pml_error err = PML_ERROR_INIT;
-    int64_t idle_ms = 0;
+    int64_t idle_ms = 0, noted = -1;
     int rc = PML_OK;
     while (rc == PML_OK && !reached(f)) {
         pml_plan *plan = NULL;
+        int64_t stood = pml_stream_scan_checkpoint(f->stream);
         rc = pml_stream_scan_next(&plan, f->stream, &err);
         if (rc == PML_OK && plan == NULL) {
-            if (!f->waits || pml_stream_scan_ended(f->stream) || (f->timeout_ms >= 0 && idle_ms >= f->timeout_ms))
+            rc = note(f, &noted, pml_stream_scan_checkpoint(f->stream), &err); /* snapshots without rows may have been passed */
+            if (rc != PML_OK || !f->waits || pml_stream_scan_ended(f->stream) || (f->timeout_ms >= 0 && idle_ms >= f->timeout_ms))
                 break;
             (void)nanosleep(&(struct timespec){.tv_nsec = POLL_MS * 1000000L}, NULL);
             idle_ms += POLL_MS;
             continue;
         }
-        /* It may have passed over what was the last. */
-        if (rc == PML_OK && (f->to < 0 || pml_plan_snapshot_id(plan) <= f->to))
+        /* It may have passed over the last one: what it found instead is not done with. Where the first thing found lies beyond, nobody knows
+           here how far the consumer was. */
+        bool beyond = rc == PML_OK && f->to >= 0 && pml_plan_snapshot_id(plan) > f->to;
+        if (rc == PML_OK && !beyond)
             rc = print_plan(f, plan, &err);
-        if (rc == PML_OK && f->notifies && plan != NULL)
-            rc = pml_stream_scan_notify(f->stream, pml_stream_scan_checkpoint(f->stream), &err);
+        if (rc == PML_OK && (!beyond || stood >= 0))
+            rc = note(f, &noted, beyond ? f->to + 1 : pml_stream_scan_checkpoint(f->stream), &err);
         pml_plan_free(plan);
         idle_ms = 0;
     }

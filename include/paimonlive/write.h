@@ -122,7 +122,7 @@ typedef struct pml_partition_spec {
    -1) where the option decides by partition. Real-time progress of what is removed begins anew (docs/realtime.md): uncommitted rows
    of a partition-bucket that had progress are dead, and live writers of it are told by PML_E_RECREATE or PML_E_CONFLICT. Options,
    idempotence and other errors as for pml_commit_run. PML_E_NOT_FOUND (no such partition key), PML_E_INVAL (a value that is none of
-   its type, a file outside of the spec), PML_E_CONFLICT (a file is in the table already), PML_E_UNSUPPORTED (index files). */
+   its type, a file outside of the spec), PML_E_CONFLICT (a file is in the table already), PML_E_UNSUPPORTED (index files; reads of the table leave out level 0). */
 PML_API int pml_commit_overwrite(pml_commit_result *out, pml_commit *commit, const pml_partition_spec *spec,
                                  pml_messages *const *messages, size_t n, int64_t identifier, const pml_commit_options *options,
                                  pml_error *err);

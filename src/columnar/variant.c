@@ -21,7 +21,7 @@ static uint64_t load(const uint8_t *p, int width)
 
 int pml_variant__open(pml_variant *v, pml_bytes value, pml_bytes metadata, pml_error *err)
 {
-    *v = (pml_variant){.value = value, .metadata = metadata, .left = value.len, .err = err};
+    *v = (pml_variant){.value = value, .metadata = metadata, .left = value.len, .keys_left = PML_VARIANT_KEYS_MAX, .err = err};
     if (value.len > PML_VARIANT_BYTES_MAX || metadata.len > PML_VARIANT_BYTES_MAX)
         return malformed(err, "it has more than 128 MiB");
     if (metadata.len < 1 || (metadata.ptr[0] & 0x0f) != PML_VARIANT_VERSION)
@@ -110,7 +110,7 @@ size_t pml_variant__child(const pml_variant *v, const pml_variant_node *node, ui
     return node->data + (size_t)load(v->value.ptr + node->offsets + (size_t)i * (size_t)node->offset_width, node->offset_width);
 }
 
-int pml_variant__key(pml_bytes *out, const pml_variant *v, const pml_variant_node *object, uint32_t i)
+int pml_variant__key(pml_bytes *out, pml_variant *v, const pml_variant_node *object, uint32_t i)
 {
     uint64_t id = load(v->value.ptr + object->ids + (size_t)i * (size_t)object->id_width, object->id_width);
     if (id >= v->n_keys)
@@ -120,6 +120,9 @@ int pml_variant__key(pml_bytes *out, const pml_variant *v, const pml_variant_nod
     uint64_t from = load(ends, v->key_width), to = load(ends + width, v->key_width);
     if (from > to || to > v->metadata.len - strings)
         return malformed(v->err, "a key lies outside of its metadata");
+    if (to - from > v->keys_left)
+        return pml_error__set(v->err, PML_E_LIMIT, "the keys of all members of a VARIANT have more than %d bytes", PML_VARIANT_KEYS_MAX);
+    v->keys_left -= (size_t)(to - from);
     *out = (pml_bytes){v->metadata.ptr + strings + from, (size_t)(to - from)};
     return PML_OK;
 }

@@ -20,6 +20,7 @@
 enum {
     PML_VARIANT_VERSION = 1,
     PML_VARIANT_BYTES_MAX = 128 * 1024 * 1024, /* of value and of metadata, as in Java */
+    PML_VARIANT_KEYS_MAX = 512 * 1024 * 1024,  /* bytes of the keys of all members: many may have the same long one */
     PML_VARIANT_DEPTH_MAX = 1000               /* Java ends somewhere beyond that, by its stack */
 };
 
@@ -52,6 +53,7 @@ typedef struct pml_variant {
     uint32_t n_keys;
     int key_width;
     size_t left; /* bytes of the value that nobody has taken yet */
+    size_t keys_left; /* bytes of keys that may still be asked for */
     pml_error *err;
 } pml_variant;
 
@@ -72,7 +74,8 @@ int pml_variant__open(pml_variant *v, pml_bytes value, pml_bytes metadata, pml_e
 int pml_variant__node(pml_variant_node *out, pml_variant *v, size_t at, int depth);
 /* Where the value of member or element i is. */
 size_t pml_variant__child(const pml_variant *v, const pml_variant_node *node, uint32_t i);
-int pml_variant__key(pml_bytes *out, const pml_variant *v, const pml_variant_node *object, uint32_t i);
+/* Also PML_E_LIMIT. */
+int pml_variant__key(pml_bytes *out, pml_variant *v, const pml_variant_node *object, uint32_t i);
 
 /* What a scalar holds: INT1 to INT8, DATE and the timestamps; DECIMAL4 to DECIMAL16 (at the scale of the byte before). */
 int64_t pml_variant__integer(const pml_variant_node *scalar);

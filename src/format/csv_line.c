@@ -66,11 +66,13 @@ static bool is_blank(const uint8_t *p, size_t len)
 }
 
 /* A quote that neither opens nor closes a field, as in a,bc"d"ef,g, is a part of the text; not so among the first three characters of
-   the line, nor beside a separator. Blanks before it are dropped instead. The length of the buffer behind it. */
-static size_t stray_quote(const pml_csv_line *c, size_t from, size_t n)
+   the line, nor beside a separator. Blanks before it are dropped instead. The length of the buffer behind it. *filled: from there on the
+   buffer is known not to be blank, and does not become so. */
+static size_t stray_quote(const pml_csv_line *c, size_t from, size_t n, size_t *filled)
 {
-    if (n != from && is_blank(c->buffer.data + from, n - from))
+    if (n != from && *filled != from && is_blank(c->buffer.data + from, n - from))
         return from;
+    *filled = from;
     c->buffer.data[n] = (uint8_t)c->quote;
     return n + 1;
 }
@@ -78,7 +80,7 @@ static size_t stray_quote(const pml_csv_line *c, size_t from, size_t n)
 /* Cuts the line into pieces, up to the last wanted column; the buffer has room for the line. A field whose quotes do not end is none. */
 static void cut(pml_csv_line *c, const uint8_t *p, size_t len)
 {
-    size_t column = 0, from = 0, units = 0, n = 0; /* units: characters of Java before p[i] */
+    size_t column = 0, from = 0, units = 0, n = 0, filled = SIZE_MAX; /* units: characters of Java before p[i] */
     bool in_quotes = false, in_field = false;
     uint8_t *to = c->buffer.data;
     memset(c->pieces, 0, c->n_columns * sizeof *c->pieces);
@@ -103,7 +105,7 @@ static void cut(pml_csv_line *c, const uint8_t *p, size_t len)
                 width++;
             } else {
                 if (units > 2 && p[i - 1] != (uint8_t)c->separator && next != NO_BYTE && next != c->separator)
-                    n = stray_quote(c, from, n);
+                    n = stray_quote(c, from, n, &filled);
                 in_quotes = !in_quotes;
             }
             in_field = !in_field;

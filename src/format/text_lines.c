@@ -3,7 +3,10 @@
 
 #include <string.h>
 
-enum { READ_BYTES = 256 * 1024 };
+enum {
+    READ_BYTES = 256 * 1024,
+    LOOK_BYTES = 1024 /* for both ends at a time: the other one may be far away, from line to line again */
+};
 
 int pml_text_lines__open(pml_text_lines *l, pml_env *env, pml_input *in, const char *delimiter, pml_error *err)
 {
@@ -55,12 +58,14 @@ static int skip_mark(pml_text_lines *l, pml_error *err)
 
 static bool find_usual_end(pml_text_lines *l, size_t *before, size_t *ends)
 {
-    const uint8_t *p = l->text.data + l->at;
+    const uint8_t *p = l->text.data + l->at, *cr = NULL, *end = NULL;
     size_t n = l->text.len - l->at;
-    const uint8_t *lf = memchr(p + l->scanned, '\n', n - l->scanned);
-    const uint8_t *cr = memchr(p + l->scanned, '\r', (lf == NULL ? n : (size_t)(lf - p)) - l->scanned);
-    const uint8_t *end = cr != NULL ? cr : lf;
-    l->scanned = end == NULL ? n : (size_t)(end - p);
+    for (size_t look; end == NULL && l->scanned < n; l->scanned = end == NULL ? l->scanned + look : (size_t)(end - p)) {
+        look = n - l->scanned < LOOK_BYTES ? n - l->scanned : LOOK_BYTES;
+        const uint8_t *lf = memchr(p + l->scanned, '\n', look);
+        cr = memchr(p + l->scanned, '\r', lf == NULL ? look : (size_t)(lf - p) - l->scanned);
+        end = cr != NULL ? cr : lf;
+    }
     if (end == NULL || (cr != NULL && cr + 1 == p + n && !l->ended)) /* a \n may follow */
         return false;
     *before = l->scanned;

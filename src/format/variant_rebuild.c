@@ -245,8 +245,19 @@ static int rebuild_row(pml_variant_rebuild *r, pml_builder *out, const pml_varia
     return pml_builder__close_item(out);
 }
 
+/* Row `row` of an array in ROWs is none of theirs, or one of them is null. */
+static bool is_hidden(const pml_variant_above *above, int64_t row)
+{
+    for (; above != NULL; above = above->above) {
+        row -= above->row->offset;
+        if (row < 0 || row >= above->row->length || pml_array__is_null(above->row, row))
+            return true;
+    }
+    return false;
+}
+
 int pml_variant_rebuild__array(struct ArrowArray *out, pml_variant_rebuild *r, const pml_variant_shape *shape,
-                               const struct ArrowArray *group, pml_error *err)
+                               const struct ArrowArray *group, const pml_variant_above *above, pml_error *err)
 {
     static const pml_type type = {.kind = PML_TYPE_VARIANT, .nullable = true};
     pml_builder *builder;
@@ -254,7 +265,7 @@ int pml_variant_rebuild__array(struct ArrowArray *out, pml_variant_rebuild *r, c
     int rc;
     PML_RETURN_IF(pml_builder__new(&builder, r->env, &type, err));
     for (int64_t row = 0; row < group->length; row++)
-        PML_TRY(rebuild_row(r, builder, shape, group, row, &why));
+        PML_TRY(is_hidden(above, row) ? pml_builder__append_null(builder) : rebuild_row(r, builder, shape, group, row, &why));
     PML_TRY(pml_builder__finish(builder, out, &why));
 out:
     pml_builder__free(builder);

@@ -28,8 +28,14 @@ typedef struct pml_variant_rebuild {
 
 void pml_variant_rebuild__init(pml_variant_rebuild *r, pml_env *env);
 void pml_variant_rebuild__clear(pml_variant_rebuild *r);
-/* The rows of a group array as VARIANT, without its offset. PML_E_CORRUPT. */
+/* The ROWs that an array lies in. Where one is null there is no value, whatever an array that is never null itself says. */
+typedef struct pml_variant_above {
+    const struct ArrowArray *row;
+    const struct pml_variant_above *above; /* NULL: none */
+} pml_variant_above;
+
+/* The rows of a group array as VARIANT, without its offset. above NULL: it lies in no ROW. PML_E_CORRUPT. */
 int pml_variant_rebuild__array(struct ArrowArray *out, pml_variant_rebuild *r, const pml_variant_shape *shape,
-                               const struct ArrowArray *group, pml_error *err);
+                               const struct ArrowArray *group, const pml_variant_above *above, pml_error *err);
 
 #endif

@@ -96,15 +96,17 @@ static int schema_apply(const plan *p, struct ArrowSchema *s, pml_env *env, pml_
     return PML_OK;
 }
 
-static int array_apply(const plan *p, pml_variant_rebuild *rebuild, struct ArrowArray *a, pml_error *err)
+static int array_apply(const plan *p, pml_variant_rebuild *rebuild, struct ArrowArray *a, const pml_variant_above *above, pml_error *err)
 {
     struct ArrowArray fresh;
     struct ArrowArray *node = p->entries ? a->children[0] : a;
+    const pml_variant_above row = {a, above};
+    bool is_row = !p->entries && a->n_buffers == 1; /* a list or a map that is null has no elements */
     for (size_t i = 0; i < p->n_children; i++)
-        PML_RETURN_IF(array_apply(&p->children[i], rebuild, node->children[p->children[i].at], err));
+        PML_RETURN_IF(array_apply(&p->children[i], rebuild, node->children[p->children[i].at], is_row ? &row : NULL, err));
     if (p->shape == NULL)
         return PML_OK;
-    PML_RETURN_IF(pml_variant_rebuild__array(&fresh, rebuild, p->shape, a, err));
+    PML_RETURN_IF(pml_variant_rebuild__array(&fresh, rebuild, p->shape, a, above, err));
     pml_array__release(a);
     *a = fresh;
     return PML_OK;
@@ -112,7 +114,7 @@ static int array_apply(const plan *p, pml_variant_rebuild *rebuild, struct Arrow
 
 int pml_variant_shred__batch(pml_variant_shred *s, struct ArrowArray *batch, pml_error *err)
 {
-    return array_apply(&s->top, &s->rebuild, batch, err);
+    return array_apply(&s->top, &s->rebuild, batch, NULL, err);
 }
 
 int pml_variant_shred__new(pml_variant_shred **out, pml_env *env, struct ArrowSchema *file, const pml_field *fields, size_t n,

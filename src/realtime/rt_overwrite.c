@@ -171,6 +171,11 @@ int pml_commit_overwrite(pml_commit_result *out, pml_commit *commit, const pml_p
 {
     const pml_table *t = commit->table;
     bool dynamic = spec == NULL && t->schema->n_partition_keys > 0 && t->options.dynamic_partition_overwrite;
+    if (n > 0 && t->schema->n_keys > 0 && pml_table_options__skips_level0(&t->options))
+        return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_OPTION, t->path,
+                             "needs overwrite-upgrade: reads of %s leave out level 0, where new files stay until a compaction, so it would "
+                             "show none of its rows; add the rows, let another job compact, or truncate first",
+                             t->path);
     const pml_partition_spec *specs = dynamic ? NULL : spec == NULL ? &everything : spec;
     return run(out, commit, specs, dynamic ? 0 : 1, messages, n, identifier, options, err);
 }

@@ -87,9 +87,7 @@ static int pin_and_choose(pml_snapshot *s, bool *found, pml_plan *p, const pml_s
 static int resolve_schema(pml_plan *p, const pml_scan *scan, const pml_snapshot *s, pml_error *err)
 {
     p->schema = scan->schema != NULL ? scan->schema : p->table->schema;
-    /* Time travel shows the columns of then (M 14.4); everything else the latest ones. */
-    bool as_it_was = !scan->streams && scan->travel.by != PML_SCAN_LATEST && scan->travel.by != PML_SCAN_COMPACTED && !pml_travel__is_range(&scan->travel);
-    if (s != NULL && as_it_was) {
+    if (s != NULL && !scan->streams && pml_travel__has_columns_of_then(&scan->travel)) {
         PML_RETURN_IF(pml_table__schema_at(&p->schema, p->table, s->schema_id, err));
         PML_RETURN_IF(pml_table_options__check_supported(p->schema, p->table->overrides, p->table->n_overrides, false,
                                                          p->table->path, err));
@@ -343,6 +341,10 @@ static int plan_one(pml_plan **out, const pml_scan *scan, pml_error *err)
     int rc = PML_E_SNAPSHOT_GONE;
     *out = NULL;
     for (int i = 0; rc == PML_E_SNAPSHOT_GONE && i < PLAN_EXPIRED_TRIES; i++) {
+        if (i > 0 && scan->partitions != NULL) { /* those of a snapshot that is gone may be gone, too */
+            pml_map__clear(scan->partitions, NULL);
+            pml_map__init(scan->partitions, scan->table->env);
+        }
         rc = pml_travel__is_range(&scan->travel) ? pml_plan__of_range(out, scan, err) : plan_once(out, scan, err);
         if (scan->travel.by == PML_SCAN_ID || scan->travel.by == PML_SCAN_TAG) /* the same again is gone again */
             break;

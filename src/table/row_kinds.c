@@ -40,14 +40,18 @@ bool pml_row_kinds__drops_any(const pml_row_kinds *k, const int8_t *kinds, int64
 static int check_kind(const pml_row_kinds *k, int8_t kind, int64_t row, pml_error *err)
 {
     if (kind < PML_ROW_INSERT || kind > PML_ROW_DELETE)
-        return pml_error__set(err, PML_E_INVAL, "row %lld: _VALUE_KIND is %d, which is none of 0 +I, 1 -U, 2 +U, 3 -D", (long long)row, kind);
+        return pml_error__at(err, PML_E_INVAL, PML_PLACE_ROW, NULL, "row %lld: _VALUE_KIND is %d, which is none of 0 +I, 1 -U, 2 +U, 3 -D", (long long)row, kind);
     if (k->function == NULL && kind != PML_ROW_INSERT)
         return pml_error__set(err, PML_E_UNSUPPORTED, "needs primary-key: row %lld is of kind %s, and tables without one take +I only",
                               (long long)row, kind_texts[kind]);
     if (k->function == NULL || pml_row_kinds__drops(k, kind))
         return PML_OK;
     int rc = pml_merge_engine__check_kind(k->function, kind, err);
-    return rc == PML_OK ? rc : pml_error__prefix(err, rc, "row %lld of a batch for %s", (long long)row, k->table->path);
+    if (rc == PML_OK)
+        return rc;
+    if (err != NULL)
+        err->place = PML_PLACE_ROW;
+    return pml_error__prefix(err, rc, "row %lld of a batch for %s", (long long)row, k->table->path);
 }
 
 static int of_given(int8_t *kinds, const pml_row_kinds *k, const int8_t *given, int64_t n, pml_error *err)
@@ -70,7 +74,7 @@ static int of_text(int8_t *kinds, const pml_row_kinds *k, const struct ArrowArra
         while (kind < 4 && !pml_bytes_equal(text, (pml_bytes){(const uint8_t *)kind_texts[kind], 2}))
             kind++;
         if (kind == 4)
-            return pml_error__set(err, PML_E_INVAL, "row %lld: column %s, which gives the kind of a row, is %s%.*s; it must be +I, -U, +U or -D",
+            return pml_error__at(err, PML_E_INVAL, PML_PLACE_ROW, NULL, "row %lld: column %s, which gives the kind of a row, is %s%.*s; it must be +I, -U, +U or -D",
                                   (long long)i, name, text.ptr == NULL ? "null" : "", (int)(text.len < 40 ? text.len : 40),
                                   text.ptr == NULL ? "" : (const char *)text.ptr);
         PML_RETURN_IF(check_kind(k, kind, i, err));

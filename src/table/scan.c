@@ -65,7 +65,7 @@ int pml_scan_table(pml_table **out, const pml_scan *s, pml_error *err)
     bool found;
     PML_RETURN_IF(pml_error__need(out, "out", err));
     *out = NULL;
-    if (s->travel.by == PML_SCAN_LATEST) {
+    if (!pml_travel__has_columns_of_then(&s->travel)) {
         pml_table_acquire(s->table);
         *out = s->table;
         return PML_OK;

@@ -94,14 +94,19 @@ static int cast_bounds(column *c, pml_arena *arena, const pml_type *from, pml_er
     return rc == PML_E_NOMEM ? rc : PML_OK;
 }
 
-/* The columns that were written: those of the file's schema, or of its write columns. */
+/* The columns that were written: those of the file's schema, or its write columns, in their own order, which is that of the statistics. */
 static size_t written_fields(pml_field *out, const pml_table_schema *written, const pml_data_file *f)
 {
-    const pml_written w = {written, &f->write_cols};
     size_t n = 0;
-    for (size_t i = 0; i < written->n_fields; i++)
-        if (pml_evolution__column(&w, written->fields[i].id) != NULL)
-            out[n++] = written->fields[i];
+    if (!f->write_cols.present) {
+        memcpy(out, written->fields, written->n_fields * sizeof *out);
+        return written->n_fields;
+    }
+    for (size_t i = 0; i < f->write_cols.n && n < written->n_fields; i++) {
+        int32_t at = pml_table_schema__find(written, f->write_cols.v[i], strlen(f->write_cols.v[i]));
+        if (at >= 0)
+            out[n++] = written->fields[at];
+    }
     return n;
 }
 

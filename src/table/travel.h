@@ -34,6 +34,12 @@ static inline bool pml_travel__is_range(const pml_travel *t)
     return t->by >= PML_SCAN_BETWEEN && t->by <= PML_SCAN_BETWEEN_TAGS;
 }
 
+/* Whether columns are those of the snapshot's schema (M 14.4); of everything else they are the table's. */
+static inline bool pml_travel__has_columns_of_then(const pml_travel *t)
+{
+    return t->by != PML_SCAN_LATEST && t->by != PML_SCAN_COMPACTED && !pml_travel__is_range(t);
+}
+
 /* What the options scan.* of the table say; the tag's name is borrowed from them. */
 pml_travel pml_travel__of_options(const pml_table_options *o);
 /* PML_E_INVAL: no name of a tag. */

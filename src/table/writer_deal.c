@@ -87,7 +87,8 @@ int pml_dealt__make(pml_dealt *out, const pml_writer *w, struct ArrowArray *batc
     PML_TRY(pml_route__batch(&out->route, w->table, batch, 0, err));
     if (out->route.n == 0)
         goto out;
-    for (size_t i = 0; pml_row_kinds__drops_any(&w->kinds, kinds, batch->length) && i < out->route.n; i++)
+    bool drops = pml_row_kinds__drops_any(&w->kinds, kinds, batch->length);
+    for (size_t i = 0; drops && i < out->route.n; i++)
         if (keep_rows(&out->route.slices[i], &out->route.arena, &w->kinds, kinds) != PML_OK)
             PML_TRY(pml_error__no_memory(err));
     out->rows = pml_env__calloc(w->env, out->route.n, sizeof *out->rows);

@@ -231,6 +231,36 @@ static void a_key_twice_in_an_object_is_found_when_it_is_built(void **state)
     pml_variant_builder__clear(&b);
 }
 
+/* An array of objects that all have one long key: small, and without end to go through. */
+static void keys_of_many_members_are_limited(void **state)
+{
+    (void)state;
+    enum { KEY = 1024 * 1024, OBJECT = 6, MANY = PML_VARIANT_KEYS_MAX / KEY, HEAD = 5 };
+    static const uint8_t object[OBJECT] = {0x02, 1, 0, 0, 1, 0x00};
+    for (uint32_t n = MANY; n <= MANY + 1; n++) {
+        size_t head = HEAD + (n + 1) * 4, len = head + n * OBJECT;
+        uint8_t *value = calloc(len, 1), *metadata = calloc(HEAD + 8 + KEY, 1);
+        assert_true(value != NULL && metadata != NULL);
+        value[0] = 0x1f; /* numbers of four bytes */
+        pml_put_le32(value + 1, n);
+        for (uint32_t i = 0; i <= n; i++)
+            pml_put_le32(value + HEAD + i * 4, i * OBJECT);
+        for (uint32_t i = 0; i < n; i++)
+            memcpy(value + head + i * OBJECT, object, OBJECT);
+        metadata[0] = 0xc1;
+        metadata[1] = 1;
+        pml_put_le32(metadata + HEAD + 4, KEY);
+        memset(metadata + HEAD + 8, 'k', KEY);
+        int rc = pml_variant__check((pml_bytes){value, len}, (pml_bytes){metadata, HEAD + 8 + KEY}, &err);
+        if (n == MANY)
+            must_ok(rc, &err);
+        else
+            must_fail_with(PML_E_LIMIT, rc, &err);
+        free(value);
+        free(metadata);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -240,6 +270,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(malformed_variants_are_refused_with_a_reason, given, closed),
         cmocka_unit_test_setup_teardown(depth_is_limited, given, closed),
         cmocka_unit_test_setup_teardown(a_key_twice_in_an_object_is_found_when_it_is_built, given, closed),
+        cmocka_unit_test_setup_teardown(keys_of_many_members_are_limited, given, closed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

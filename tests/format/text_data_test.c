@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <zlib.h>
 
 #include "columnar/row_text.h"
@@ -451,6 +452,38 @@ static void reading_survives_failing_files(void **state)
     }
 }
 
+/* Looking for ends and for blanks must not begin anew where they were looked for already: these would take minutes. */
+static void long_files_of_short_ends_take_no_longer(void **state)
+{
+    (void)state;
+    enum { LINES = 4 * 1024 * 1024, BLANKS = 1024 * 1024, QUOTES = 256 * 1024, SECONDS = 20 };
+    kit *k = kit_open("text", "s STRING");
+    pml_error err = PML_ERROR_INIT;
+    uint8_t *data = malloc(2 * (size_t)LINES);
+    assert_non_null(data);
+    k->q.batch_rows = 65536;
+    k->q.fields = NULL;
+    k->q.n_fields = k->want.n_children = 0;
+    for (size_t i = 0; i < LINES; i++)
+        memcpy(data + 2 * i, "a\r", 2);
+    clock_t begin = clock();
+    kit_put(k, data, 2 * (size_t)LINES);
+    must_ok(kit_read(k, &err), &err);
+    assert_int_equal(k->rows, LINES);
+    kit_close(k);
+    k = kit_open("csv", "s STRING");
+    memset(data, ' ', BLANKS);
+    memcpy(data, "\v\v", 2);
+    for (size_t i = BLANKS; i < BLANKS + 3 * (size_t)QUOTES; i += 3)
+        memcpy(data + i, "a\"b", 3);
+    kit_put(k, data, BLANKS + 3 * (size_t)QUOTES);
+    must_ok(kit_read(k, &err), &err);
+    assert_int_equal(k->rows, 1);
+    kit_close(k);
+    free(data);
+    assert_true((clock() - begin) / CLOCKS_PER_SEC < SECONDS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -473,6 +506,7 @@ int main(void)
         cmocka_unit_test(long_lines_and_many_rows_come_in_batches),
         cmocka_unit_test(reading_survives_failing_memory),
         cmocka_unit_test(reading_survives_failing_files),
+        cmocka_unit_test(long_files_of_short_ends_take_no_longer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "columnar/array_memory.h"
 #include "columnar/row_text.h"
 #include "support/test_types.h"
 
@@ -323,6 +324,45 @@ static void any_allocation_may_fail(void **state)
     }
 }
 
+/* Of a ROW that is null a member that never is has no nulls of its own: neither has what lies in it and is not optional. */
+static void variants_of_a_null_row_are_not_missed(void **state)
+{
+    (void)state;
+    struct ArrowSchema file;
+    struct ArrowArray column, batch;
+    pml_variant_shred *shred = NULL;
+    pml_builder *b;
+    const pml_field is = {.name = "r", .type = type_of("ROW<w ROW<v ROW<metadata BYTES, value BYTES, typed_value INT>>>")},
+                    want = {.name = "r", .type = type_of("ROW<w ROW<v VARIANT>>")};
+    must_ok(pml_type__export(&file, t->env, &is, 1, &err), &err);
+    must_ok(pml_builder__new(&b, t->env, &is.type, &err), &err);
+    pml_builder *w = pml_builder__child(b, 0), *v = pml_builder__child(w, 0);
+    must_ok(pml_builder__append_null(b), NULL);
+    put(pml_builder__child(v, 0), NO_KEYS);
+    put(pml_builder__child(v, 1), NULL_VALUE);
+    put(pml_builder__child(v, 2), test_int(7));
+    must_ok(pml_builder__close_item(v), NULL);
+    must_ok(pml_builder__close_item(w), NULL);
+    must_ok(pml_builder__close_item(b), NULL);
+    must_ok(pml_builder__finish(b, &column, &err), &err);
+    pml_builder__free(b);
+    must_ok(pml_batch__from_columns(&batch, t->env, &column, 1, 2, &err), &err);
+    struct ArrowArray *rows = batch.children[0]->children[0], *group = rows->children[0];
+    struct ArrowArray *never_null[] = {rows, group, group->children[0]}; /* as Arrow reads w, v and metadata that are NOT NULL */
+    for (size_t i = 0; i < 3; i++) {
+        *(uint8_t *)(uintptr_t)never_null[i]->buffers[0] = 0xff;
+        never_null[i]->null_count = 0;
+    }
+    must_ok(pml_variant_shred__new(&shred, t->env, &file, &want, 1, &err), &err);
+    must_ok(pml_variant_shred__batch(shred, &batch, &err), &err);
+    must_ok(pml_batch__check(&batch, &want, 1, PML_CHECK_FULL, &err), &err);
+    const struct ArrowArray *made = batch.children[0]->children[0]->children[0];
+    assert_true(pml_array__is_null(batch.children[0], 0) && pml_array__is_null(made, 0) && !pml_array__is_null(made, 1));
+    pml_variant_shred__free(shred);
+    pml_array__release(&batch);
+    pml_schema__release(&file);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -331,6 +371,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(lists_come_back_inside_of_other_types, given, closed),
         cmocka_unit_test_setup_teardown(what_is_not_shredded_is_left_alone, given, closed),
         cmocka_unit_test_setup_teardown(any_allocation_may_fail, given, closed),
+        cmocka_unit_test_setup_teardown(variants_of_a_null_row_are_not_missed, given, closed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -146,6 +146,10 @@ static void rows_of_then(bool names_of_then, const char *column, const char *val
     must_ok(pml_scan_table(&then, scan, &err), &err);
     assert_ptr_equal(then, table);
     pml_table_release(then);
+    must_ok(pml_scan_set_changes(scan, 1, 2, PML_CHANGES_AUTO, &err), &err);
+    must_ok(pml_scan_table(&then, scan, &err), &err);
+    assert_ptr_equal(then, table);
+    pml_table_release(then);
     must_ok(pml_scan_set_snapshot(scan, 1, &err), &err);
     must_ok(pml_scan_table(&then, scan, &err), &err);
     must_ok(pml_predicate_leaf(&p, names_of_then ? then : table, column, PML_OP_EQ, &literal, 1, &err), &err);

@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "storage/file_io.h"
 #include "storage/local_fs.h"
@@ -315,6 +316,109 @@ static void failures_are_told(void **state)
     faulty_fs_destroy(&f);
 }
 
+/* ---- a snapshot that goes while it is planned ---- */
+
+enum { LISTS_MAX = 64 };
+
+typedef struct expiry {
+    world *w;
+    bool done;
+} expiry;
+
+/* All rows of main go, and then what the older snapshots are read by: their files, and the lists of their manifests. */
+static void expire(void *arg, int kind, const char *path)
+{
+    expiry *x = arg;
+    char gone[LISTS_MAX][800], text[4000];
+    size_t n = 0;
+    pml_error err = PML_ERROR_INIT;
+    pml_commit_result result = PML_COMMIT_RESULT_INIT;
+    pml_table *table;
+    (void)kind;
+    (void)path;
+    x->done = true;
+    for (int id = 1; id <= 2; id++) {
+        char *snapshot = gone[n++];
+        (void)snprintf(snapshot, sizeof gone[0], "%s/snapshot/snapshot-%d", x->w->path, id);
+        FILE *f = fopen(snapshot, "rb");
+        assert_non_null(f);
+        text[fread(text, 1, sizeof text - 1, f)] = '\0';
+        (void)fclose(f);
+        for (const char *list = text; (list = strstr(list, "manifest-list-")) != NULL && n < LISTS_MAX - 1; list++)
+            (void)snprintf(gone[n++], sizeof gone[0], "%s/manifest/%.*s", x->w->path, (int)strcspn(list, "\""), list);
+    }
+    must_ok(open_table(&table, x->w, NULL, NULL, &err), &err);
+    must_ok(pml_table_truncate(&result, table, &err), &err);
+    pml_table_release(table);
+    while (n-- > 0)
+        (void)unlink(gone[n]); /* two snapshots may have a list in common */
+}
+
+/* What the first look had of the partitions of main does not count for the second. */
+static void partitions_of_a_snapshot_that_expired_hide_nothing(void **state)
+{
+    faulty_fs f;
+    bool reached = true, before = false, after = false;
+    (void)state;
+    faulty_fs_init(&f, &pml_local_file_system);
+    for (long long n = 1; reached; n++) {
+        world w;
+        expiry x = {&w, false};
+        pml_error err = PML_ERROR_INIT;
+        world_open(&w, test_env_open(&f.fs));
+        faulty_fs_reset(&f);
+        faulty_fs_call_at(&f, n, FS_OP_ALL, expire, &x);
+        int rc = read_rows(&w, &(how){FALLBACK}, &err);
+        reached = x.done;
+        faulty_fs_reset(&f);
+        must_ok(rc, &err);
+        bool old = strcmp(w.shown, "a,1,m1\nc,3,m2\nc,4,m2\nb,2,f1\nd,5,f2\n") == 0;
+        before = before || old;
+        after = after || !old;
+        if (!old)
+            assert_string_equal(w.shown, "a,1,f1\nb,2,f1\nd,5,f2\n");
+        world_close(&w);
+    }
+    assert_true(before && after);
+    faulty_fs_destroy(&f);
+}
+
+/* A column that is never null in one branch may be in the other. */
+static void columns_are_nullable_where_one_of_them_is(void **state)
+{
+    (void)state;
+    for (int fallback_is = 0; fallback_is < 2; fallback_is++) {
+        test_env *t = test_env_open(NULL);
+        pml_error err = PML_ERROR_INIT;
+        world w = {.t = t};
+        struct ArrowArrayStream stream;
+        struct ArrowSchema schema;
+        pml_table *table;
+        pml_scan *scan;
+        pml_plan *plan;
+        static const char never[] = "{\"id\":2,\"name\":\"v\",\"type\":\"STRING NOT NULL\"}";
+        (void)snprintf(w.path, sizeof w.path, "%s", test_path(t, "t"));
+        write_schema(&w, "", 0, fallback_is ? never : MAIN_SCHEMA, "");
+        write_schema(&w, "/branch/branch-fb", 0, fallback_is ? MAIN_SCHEMA : never, "");
+        put(&w, "main", fallback_is ? "{\"p\":\"a\",\"id\":1,\"v\":\"m\"}\n" : "{\"p\":\"a\",\"id\":1,\"v\":null}\n");
+        put(&w, "fb", fallback_is ? "{\"p\":\"b\",\"id\":2,\"v\":null}\n" : "{\"p\":\"b\",\"id\":2,\"v\":\"f\"}\n");
+        must_read(&w, &(how){FALLBACK}, fallback_is ? "a,1,m\nb,2,\n" : "a,1,\nb,2,f\n");
+        must_ok(open_table(&table, &w, "scan.fallback-branch", "fb", &err), &err);
+        must_ok(pml_scan_new(&scan, table, &err), &err);
+        must_ok(pml_scan_plan(&plan, scan, &err), &err);
+        must_ok(pml_read_open(&stream, plan, NULL, &err), &err);
+        assert_int_equal(stream.get_schema(&stream, &schema), 0);
+        assert_true((schema.children[2]->flags & ARROW_FLAG_NULLABLE) != 0);
+        assert_int_equal(schema.children[1]->flags & ARROW_FLAG_NULLABLE, 0);
+        schema.release(&schema);
+        stream.release(&stream);
+        pml_plan_free(plan);
+        pml_scan_free(scan);
+        pml_table_release(table);
+        test_env_close(t);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(partitions_come_from_both_branches),
@@ -322,6 +426,8 @@ int main(void)
                                        cmocka_unit_test(both_travel_together),
                                        cmocka_unit_test(branches_that_do_not_fit_are_refused),
                                        cmocka_unit_test(what_is_not_defined_is_refused),
-                                       cmocka_unit_test(failures_are_told)};
+                                       cmocka_unit_test(failures_are_told),
+                                       cmocka_unit_test(partitions_of_a_snapshot_that_expired_hide_nothing),
+                                       cmocka_unit_test(columns_are_nullable_where_one_of_them_is)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

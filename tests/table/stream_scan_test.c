@@ -433,6 +433,64 @@ static void failure_anywhere_is_clean(void **state)
     faulty_fs_destroy(&f);
 }
 
+/* "1 2 3 ": the snapshots that come, of which the failures on the way (*failed) must leave none out. */
+static const char *ids_that_come(pml_table *table, faulty_fs *f, int start, bool *failed)
+{
+    static char said[256];
+    pml_stream_scan *s = must_stream(table, start, 1);
+    *failed = false;
+    said[0] = '\0';
+    for (bool ended = false; !ended;) {
+        pml_plan *plan = NULL;
+        pml_error err = PML_ERROR_INIT;
+        int64_t before = pml_stream_scan_checkpoint(s);
+        if (pml_stream_scan_next(&plan, s, &err) != PML_OK) {
+            assert_null(plan);
+            if (before >= 0)
+                assert_true(pml_stream_scan_checkpoint(s) >= before);
+            *failed = true;
+            faulty_fs_reset(f);
+            continue;
+        }
+        ended = plan == NULL;
+        size_t at = strlen(said);
+        if (!ended)
+            (void)snprintf(said + at, sizeof said - at, "%lld ", (long long)pml_plan_snapshot_id(plan));
+        pml_plan_free(plan);
+    }
+    pml_stream_scan_free(s);
+    return said;
+}
+
+static void what_failed_comes_when_it_is_asked_for_again(void **state)
+{
+    (void)state;
+    faulty_fs f;
+    bool failed;
+    faulty_fs_init(&f, &pml_local_file_system);
+    test_env *t = test_env_open(&f.fs);
+    pml_error err = PML_ERROR_INIT;
+    pml_table *table;
+    must_ok(changes_try_open(&table, t, changes_copy(t, "changelog_lookup"), OPTIONS("read.batch-size", "7"), &err), &err);
+    for (int start = PML_STREAM_LATEST_FULL; start <= PML_STREAM_COMPACTED_FULL; start++) {
+        char all[256];
+        faulty_fs_reset(&f);
+        (void)snprintf(all, sizeof all, "%s", ids_that_come(table, &f, start, &failed));
+        bool reached = true;
+        for (long long n = 1; reached; n++) {
+            faulty_fs_fail_at(&f, n, FAULT_BEFORE, PML_E_IO, PML_ERRF_NO_EFFECT);
+            const char *said = ids_that_come(table, &f, start, &failed);
+            reached = failed || faulty_fs_failures(&f) > 0; /* some are no errors: hints */
+            faulty_fs_reset(&f);
+            if (strcmp(said, all) != 0)
+                fail_msg("start %d, operation %lld fails: '%s' came instead of '%s'", start, n, said, all);
+        }
+    }
+    pml_table_release(table);
+    test_env_close(t);
+    faulty_fs_destroy(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -448,6 +506,7 @@ int main(void)
         cmocka_unit_test(what_expired_meanwhile_is_named_with_a_way_out),
         cmocka_unit_test(watermark_beyond_the_bound_ends_it),
         cmocka_unit_test(failure_anywhere_is_clean),
+        cmocka_unit_test(what_failed_comes_when_it_is_asked_for_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
