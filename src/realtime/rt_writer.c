@@ -111,8 +111,8 @@ static int check_keys(const pml_table *t, pml_error *err)
         const pml_field *f = &s->fields[s->key_index[i]];
         if (f->type.kind == PML_TYPE_FLOAT || f->type.kind == PML_TYPE_DOUBLE)
             return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_SCHEMA, t->path,
-                                 "needs key-of-type:%s: the key column '%s' of %s has a type that is not written in real time",
-                                 pml_type__word(f->type.kind), f->name, t->path);
+                                 "needs key-of-type: the %s column '%s' of %s is not written in real time as a key", pml_type__word(f->type.kind), f->name,
+                                 t->path);
     }
     return PML_OK;
 }

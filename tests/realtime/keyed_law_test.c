@@ -61,7 +61,7 @@ typedef struct world {
 static const char fields[] =
     "{\"fields\":[{\"name\":\"id\",\"type\":\"BIGINT NOT NULL\"},{\"name\":\"g\",\"type\":\"INT\"},{\"name\":\"s\",\"type\":\"INT\"},"
     "{\"name\":\"a\",\"type\":\"INT\"},{\"name\":\"b\",\"type\":\"STRING\"},{\"name\":\"c\",\"type\":\"BIGINT\"}],\"partitionKeys\":[],"
-    "\"primaryKeys\":[\"id\"],\"comment\":\"\",\"options\":{\"realtime.enabled\":\"true\",\"bucket\":\"%d\"%s%s}}";
+    "\"primaryKeys\":[\"id\"],\"comment\":\"\",\"options\":{\"realtime.enabled\":\"true\",\"realtime.primary-key.preview\":\"true\",\"bucket\":\"%d\"%s%s}}";
 
 static pml_table *make_table(world *w, const char *name, int buckets)
 {
@@ -170,19 +170,23 @@ static char *answer(pml_table *t, pml_rt_context *ctx)
     pml_rows_printer_free(p);
     schema.release(&schema);
     s.release(&s);
-    char *lines[KEYS + 1], *out = calloc(1, text.len + 2);
+    char *lines[KEYS + 1], *out = calloc(1, text.len + 2), *copy = calloc(1, text.len + 1), *at = copy, *to = out;
     size_t n = 0;
-    assert_non_null(out);
-    char *copy = text.len == 0 ? NULL : strndup(text.ptr, text.len);
-    for (char *line = copy == NULL ? NULL : strtok(copy, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+    assert_true(out != NULL && copy != NULL);
+    if (text.len > 0)
+        memcpy(copy, text.ptr, text.len);
+    for (char *end; (end = strchr(at, '\n')) != NULL; at = end + 1) {
         if (n == KEYS) /* each key once */
             fail_msg("more rows than keys:\n%.*s", (int)text.len, text.ptr);
-        lines[n++] = line;
+        *end = '\0';
+        lines[n++] = at;
     }
     qsort(lines, n, sizeof *lines, compare_lines);
     for (size_t i = 0; i < n; i++) {
-        strcat(out, lines[i]);
-        strcat(out, "\n");
+        size_t len = strlen(lines[i]);
+        memcpy(to, lines[i], len);
+        to[len] = '\n';
+        to += len + 1;
     }
     free(copy);
     pml_text_clear(&text);

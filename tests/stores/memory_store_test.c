@@ -119,11 +119,17 @@ static void memory_store_refuses_keys_old_hosts_and_calls_after_close(void **sta
     pml_error err = PML_ERROR_INIT;
     must_hold(&k, store_kit_open(&k, pml_memory_store_plugin(), KIT_NARROW));
     pml_rt_store_params p = {.struct_size = sizeof p,
-                             .mode = PML_RT_MODE_PRIMARY_KEY,
+                             .mode = PML_RT_MODE_PRIMARY_KEY + 1,
                              .host = &k.services,
                              .schema = &k.transport,
                              .schema_id = 7};
     must_fail_with(PML_E_UNSUPPORTED, k.plugin->store_open(k.backend, &store, &vt, &p, &err), &err);
+    pml_rt_host before_keys = k.services;
+    before_keys.struct_size = offsetof(pml_rt_host, merge_sorted);
+    p.mode = PML_RT_MODE_PRIMARY_KEY;
+    p.host = &before_keys;
+    must_fail_with(PML_E_UNSUPPORTED, k.plugin->store_open(k.backend, &store, &vt, &p, &err), &err);
+    p.host = &k.services;
     p.mode = PML_RT_MODE_APPEND;
     p.committed_end = -1;
     must_fail_with(PML_E_INVAL, k.plugin->store_open(k.backend, &store, &vt, &p, &err), &err);
