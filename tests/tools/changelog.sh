@@ -69,20 +69,20 @@ exits 2 changelog
 says "an operand is missing"
 
 # What lies behind --to is not done with, also where the last snapshots have no rows; those are, for a consumer.
-exits 0 table create gap --columns "id INT NOT NULL" --primary-key id --bucket 1
+exits 0 table create holes --columns "id INT NOT NULL" --primary-key id --bucket 1
 for i in 1 2; do
     echo "{\"id\":$i}" >one.jsonl
-    exits 0 ingest gap one.jsonl
+    exits 0 ingest holes one.jsonl
 done
 echo '{"id":9}' >one.jsonl
-exits 0 ingest gap one.jsonl --overwrite
+exits 0 ingest holes one.jsonl --overwrite
 echo '{"id":4}' >one.jsonl
-exits 0 ingest gap one.jsonl
-exits 0 changelog gap --consumer g --to 3
+exits 0 ingest holes one.jsonl
+exits 0 changelog holes --consumer g --to 3
 [ "$(wc -l <out)" = 2 ] || fail "up to 3"
-exits 0 dump gap --system consumers
+exits 0 dump holes --system consumers
 prints '"next_snapshot_id":4'
-exits 0 changelog gap --consumer g
+exits 0 changelog holes --consumer g
 prints '"id":4'
 exits 0 table create quiet --columns "id INT NOT NULL" --primary-key id --bucket 1 --option changelog-producer=lookup
 exits 0 ingest quiet one.jsonl
