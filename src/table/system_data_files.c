@@ -110,7 +110,18 @@ static size_t written_fields(pml_field *out, const pml_table_schema *written, co
     return n;
 }
 
-static int make_columns(column **out, pml_arena *arena, const pml_table_schema *s, const pml_table_schema *written,
+/* Whether the table's columns stand at the same places in the schema of the file, so that Java takes its statistics as they are. */
+static bool same_places(const pml_table_schema *s, const pml_table_schema *written)
+{
+    for (size_t i = 0; written != s && i < s->n_fields; i++)
+        if (i >= written->n_fields || written->fields[i].id != s->fields[i].id)
+            return false;
+    return true;
+}
+
+/* *n_out: how many there are to show. Of a file with some of the columns all count, the others as unknown, unless its statistics do not
+   say whose they are: Java then has as many columns as statistics (and gives them the names of the table's first ones, where they are others). */
+static int make_columns(column **out, size_t *n_out, pml_arena *arena, const pml_table_schema *s, const pml_table_schema *written,
                         const pml_data_file *f, pml_error *err)
 {
     pml_field *fields = pml_arena__array(arena, written->n_fields, sizeof *fields);
@@ -121,18 +132,26 @@ static int make_columns(column **out, pml_arena *arena, const pml_table_schema *
         return pml_error__no_memory(err);
     size_t n = written_fields(fields, written, f);
     PML_RETURN_IF(pml_column_stats__decode(stats, arena->env, &f->value_stats, &f->value_stats_cols, fields, n, err));
+    bool only_held = f->write_cols.present && !f->value_stats_cols.present && same_places(s, written);
+    size_t shown = 0;
     for (size_t i = 0; i < s->n_fields; i++) {
         size_t from = 0;
-        columns[i] = (column){&s->fields[i], {.null_count = f->row_count}}; /* a column that was not there is null */
+        bool was_there = pml_table_schema__find_id(written, s->fields[i].id) >= 0;
+        column *c = &columns[shown];
+        *c = (column){&s->fields[i], {.null_count = was_there ? -1 : f->row_count}}; /* a column that was not there is null */
         while (from < n && fields[from].id != s->fields[i].id)
             from++;
-        if (from == n)
+        if (from == n) {
+            shown += !only_held;
             continue;
-        columns[i].stats = stats[from];
+        }
+        shown++;
+        c->stats = stats[from];
         if (written != s)
-            PML_RETURN_IF(cast_bounds(&columns[i], arena, &fields[from].type, err));
+            PML_RETURN_IF(cast_bounds(c, arena, &fields[from].type, err));
     }
-    qsort(columns, s->n_fields, sizeof *columns, compare_columns);
+    qsort(columns, shown, sizeof *columns, compare_columns);
+    *n_out = shown;
     return PML_OK;
 }
 
@@ -164,10 +183,11 @@ static int put_statistics(pml_meta_rows *r, pml_table *t, const pml_table_schema
 {
     pml_arena arena;
     column *columns;
+    size_t n = 0;
     pml_arena__init(&arena, t->env);
-    int rc = make_columns(&columns, &arena, t->schema, written, f, err);
+    int rc = make_columns(&columns, &n, &arena, t->schema, written, f, err);
     for (stats_part part = PART_NULLS; rc == PML_OK && part <= PART_MAX; part++)
-        rc = put_part(r, columns, t->schema->n_fields, part, err);
+        rc = put_part(r, columns, n, part, err);
     pml_arena__clear(&arena);
     return rc == PML_OK ? rc : pml_error__prefix(err, rc, "statistics of %s", f->name);
 }

@@ -239,6 +239,13 @@ static void rows_of_java(void **state)
               "\"max_value_stats\":\"{amount=103986.42, at=2016-07-23T19:13:09.456, id=12, n=115264363533356190, "
               "name=零-484}\","
               "\"partition\":\"{}\"}\n");
+    /* Of columns that a file does not have nothing is known; which it has, not all files say of their statistics. */
+    static const char *const stats[] = {"null_value_counts", "max_value_stats"};
+    must_show("blob_one", "files", stats, 2,
+              "{\"_kind\":\"+I\",\"null_value_counts\":\"{id=0, name=0}\",\"max_value_stats\":\"{id=3, name=c}\"}\n"
+              "{\"_kind\":\"+I\",\"null_value_counts\":\"{id=null, name=null, pic=null}\",\"max_value_stats\":\"{id=null, name=null, pic=null}\"}\n"
+              "{\"_kind\":\"+I\",\"null_value_counts\":\"{id=0, name=1}\",\"max_value_stats\":\"{id=9, name=gamma delta-860}\"}\n"
+              "{\"_kind\":\"+I\",\"null_value_counts\":\"{id=null, name=null, pic=null}\",\"max_value_stats\":\"{id=null, name=null, pic=null}\"}\n");
 }
 
 static void audit_log_has_deletes_and_any_columns(void **state)
