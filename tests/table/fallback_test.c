@@ -232,6 +232,22 @@ static void both_travel_together(void **state)
     world_close(&w);
 }
 
+/* What counts are the columns of the time that is read. */
+static void columns_of_then_fit(void **state)
+{
+    world w;
+    pml_error err = PML_ERROR_INIT;
+    (void)state;
+    world_open(&w, test_env_open(NULL));
+    write_schema(&w, "", 1, MAIN_SCHEMA ",{\"id\":3,\"name\":\"w\",\"type\":\"INT\"}", "");
+    put(&w, "main", "{\"p\":\"e\",\"id\":6,\"v\":\"m3\",\"w\":1}\n");
+    must_read(&w, &(how){FALLBACK, .snapshot = 2}, "a,1,m1\nc,3,m2\nc,4,m2\nb,2,f1\n");
+    must_read(&w, &(how){PRIMARY, .snapshot = 2}, "a,1,f1\nb,2,f1\nc,3,m2\nc,4,m2\n");
+    must_fail_with(PML_E_SCHEMA, read_rows(&w, &(how){FALLBACK, .snapshot = 3}, &err), &err);
+    must_fail_with(PML_E_SCHEMA, read_rows(&w, &(how){FALLBACK}, &err), &err);
+    world_close(&w);
+}
+
 static void branches_that_do_not_fit_are_refused(void **state)
 {
     static const struct {
@@ -424,6 +440,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(partitions_come_from_both_branches),
                                        cmocka_unit_test(conditions_do_not_make_partitions_missing),
                                        cmocka_unit_test(both_travel_together),
+                                       cmocka_unit_test(columns_of_then_fit),
                                        cmocka_unit_test(branches_that_do_not_fit_are_refused),
                                        cmocka_unit_test(what_is_not_defined_is_refused),
                                        cmocka_unit_test(failures_are_told),
