@@ -178,23 +178,8 @@ void pml_rt_context__metric_time(atomic_llong *sum, atomic_llong *max, int64_t n
 
 /* ---- binding to a table ---- */
 
-/* Rows with keys are not finished: whoever wants them all the same says so. */
-static bool wants_preview(const pml_rt_context *c, const pml_table *t)
-{
-    bool wanted = t->options.rt_primary_key;
-    for (size_t i = 0; i < c->n_overrides; i++)
-        if (strcmp(c->overrides[i].key, "realtime.primary-key.preview") == 0)
-            wanted = strcmp(c->overrides[i].value, "true") == 0;
-    return wanted;
-}
-
 static int bind_options(pml_rt_context *c, pml_table *t, pml_error *err)
 {
-    if (t->schema->n_primary_keys > 0 && !wants_preview(c, t))
-        return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_SCHEMA, t->path,
-                             "needs primary-key: real-time reads and writes of %s, which has one; realtime.primary-key.preview=true shows what "
-                             "there is of them (docs/realtime.md)",
-                             t->path);
     if (t->other != NULL)
         return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_OPTION, t->path,
                              "needs scan.fallback-branch: %s shows partitions of branch %s; whether it lacks a partition whose rows are in "
@@ -214,6 +199,11 @@ static int bind_options(pml_rt_context *c, pml_table *t, pml_error *err)
     c->all_options = all;
     c->n_all_options = n;
     PML_RETURN_IF(pml_table_options__parse(&c->options, t->schema, over, t->n_overrides + c->n_overrides, false, t->path, err));
+    if (t->schema->n_primary_keys > 0 && !c->options.rt_primary_key) /* not finished: whoever wants it all the same says so */
+        return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_SCHEMA, t->path,
+                             "needs primary-key: real-time reads and writes of %s, which has one; realtime.primary-key.preview=true shows what "
+                             "there is of them (docs/realtime.md)",
+                             t->path);
     if (!c->options.realtime_enabled)
         return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_OPTION, "realtime.enabled",
                              "needs realtime.enabled=true: %s does not allow real-time reads and writes (pml table create --live sets it)",

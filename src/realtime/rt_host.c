@@ -221,18 +221,13 @@ static void loan_end(void *p)
 static int make_offsets(struct ArrowArray *out, pml_env *env, int64_t first, int64_t rows, pml_error *err)
 {
     int64_t last;
+    void *values;
     if (first < 0 || rows < 0 || __builtin_add_overflow(first, rows, &last))
         return pml_error__at(err, PML_E_INVAL, PML_PLACE_STORE, NULL, "%lld rows from offset %lld are no range",
                              (long long)rows, (long long)first);
-    PML_RETURN_IF(pml_array__init(out, env, NULL, 2, 0, err));
-    int64_t *v = pml_array__alloc(out, 1, (size_t)rows * sizeof *v);
-    if (v == NULL) {
-        pml_array__release(out);
-        return pml_error__no_memory(err);
-    }
+    PML_RETURN_IF(pml_array__numbers(out, &values, env, rows, sizeof(int64_t), err));
     for (int64_t i = 0; i < rows; i++)
-        v[i] = first + i;
-    out->length = rows;
+        ((int64_t *)values)[i] = first + i;
     return PML_OK;
 }
 
