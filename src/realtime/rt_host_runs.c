@@ -154,10 +154,10 @@ int pml_rt_host__merge_sorted(void *p, pml_rt_merged *out, const pml_rt_merge *r
 
 /* ---- one key ---- */
 
-/* Whether a row of the run is below the key, at it or above. */
+/* Whether a row of the run is below the key, which may have only the first columns, at it or above. */
 static int compare_key(const pml_rt_layout *l, const struct ArrowArray *run, int64_t row, const struct ArrowArray *keys, int64_t key_row)
 {
-    for (size_t i = 0; i < l->sorter.keys.n; i++) {
+    for (size_t i = 0; i < (size_t)keys->n_children; i++) {
         const pml_order_column *c = &l->sorter.keys.columns[i];
         int order = c->compare(c->type, run->children[c->position], row, keys->children[i], key_row);
         if (order != 0)
@@ -167,9 +167,9 @@ static int compare_key(const pml_rt_layout *l, const struct ArrowArray *run, int
 }
 
 /* The first row that is not below the key; above: that is above it. */
-static int64_t bound(const pml_rt_layout *l, const struct ArrowArray *run, const struct ArrowArray *keys, int64_t key_row, bool above)
+static int64_t bound(const pml_rt_layout *l, const struct ArrowArray *run, const struct ArrowArray *keys, int64_t key_row, int64_t lo, bool above)
 {
-    int64_t lo = 0, hi = run->length;
+    int64_t hi = run->length;
     while (lo < hi) {
         int64_t mid = lo + (hi - lo) / 2;
         int order = compare_key(l, run, mid, keys, key_row);
@@ -187,10 +187,11 @@ int pml_rt_host__key_bounds(void *p, int64_t *lo, int64_t *hi, int64_t schema_id
     const pml_rt_layout *l;
     PML_RETURN_IF(keyed_layout(&l, p, schema_id, err));
     PML_RETURN_IF(check_rows(l, run, err));
-    if (keys == NULL || keys->offset != 0 || keys->n_children != (int64_t)l->merge.n_keys || key_row < 0 || key_row >= keys->length)
-        return pml_error__at(err, PML_E_INVAL, PML_PLACE_STORE, NULL, "key %lld is none of the %lld keys of %zu columns", (long long)key_row,
+    if (keys == NULL || keys->offset != 0 || keys->n_children < 1 || keys->n_children > (int64_t)l->merge.n_keys || key_row < 0 ||
+        key_row >= keys->length)
+        return pml_error__at(err, PML_E_INVAL, PML_PLACE_STORE, NULL, "key %lld is none of the %lld keys of up to %zu columns", (long long)key_row,
                              keys == NULL ? 0 : (long long)keys->length, l->merge.n_keys);
-    *lo = bound(l, run, keys, key_row, false);
-    *hi = bound(l, run, keys, key_row, true);
+    *lo = bound(l, run, keys, key_row, 0, false);
+    *hi = bound(l, run, keys, key_row, *lo, true);
     return PML_OK;
 }
