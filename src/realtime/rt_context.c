@@ -60,6 +60,7 @@ int pml_rt_context_open(pml_rt_context **out, pml_env *env, const pml_rt_context
     pml_mutex__init(&c->flight_mu, "ctx.flight_mu", 0);
     pml_mutex__init(&c->progress_mu, "ctx.progress_mu", RT_RANK_PROGRESS);
     pml_effective_cache__init(&c->effective_cache);
+    pml_rt_sequences__init(&c->sequences, env);
     pml_rt_tickets__init(&c->tickets, env);
     pml_rt_counts__init(&c->counts);
     PML_TRY(copy_overrides(c, options, err));
@@ -98,6 +99,7 @@ static void context_free(pml_rt_context *c)
         c->plugin->close(c->backend);
     pml_rt_host__release(c->host);
     pml_effective_cache__clear(&c->effective_cache);
+    pml_rt_sequences__clear(&c->sequences);
     pml_rwlock__destroy(&c->registry);
     pml_mutex__destroy(&c->progress_mu);
     pml_mutex__destroy(&c->flight_mu);

@@ -20,6 +20,7 @@
 #include "realtime/rt_layout.h"
 #include "realtime/rt_metrics.h"
 #include "realtime/rt_pb.h"
+#include "realtime/rt_sequences.h"
 #include "realtime/rt_ticket.h"
 #include "table/row_kinds.h"
 #include "table/write_buffer.h"
@@ -64,6 +65,7 @@ typedef struct rt_segment {
     rt_segment_state state;
     int64_t since_ns; /* the write of its first row */
     uint64_t bytes;   /* of its rows */
+    int64_t first_sequence, last_sequence; /* of rows with keys; -1: none */
 } rt_segment;
 
 typedef struct rt_pb {
@@ -91,6 +93,7 @@ typedef struct rt_pb {
     int64_t next_offset, cover_begin;
     rt_rows_note building;
     uint64_t building_bytes;
+    int64_t building_sequence; /* of the first building row with a key */
     int64_t next_sequence; /* append: of files, only touched by the one flush in flight; primary key: of rows */
 
     pml_mutex advance_mu; /* guards reclaimed_end */
@@ -115,6 +118,7 @@ struct pml_rt_context {
     void *backend;
     pml_rt_host_ctx *host;
     pml_effective_cache effective_cache; /* has its own lock */
+    rt_sequences sequences;              /* of tables with a primary key; has its own lock */
 
     atomic_bool closed, poisoned, poisoning;
     atomic_bool dropped_rows; /* an aborted writer dropped rows: no further writer on this context */
@@ -220,6 +224,7 @@ typedef struct rt_flush_result {
     pml_rt_range cover;
     int64_t rows;
     size_t n_segments;
+    int64_t first_sequence, last_sequence; /* of rows with keys; -1: none */
     pml_new_files files;
 } rt_flush_result;
 int pml_rt_pb__flush(rt_flush_result *out, bool *anything, rt_pb *pb, pml_error *err);
@@ -234,6 +239,7 @@ struct pml_rt_entry {
     int64_t identifier;
     pml_rt_range cover;
     int64_t rows;
+    int64_t first_sequence, last_sequence; /* of rows with keys; -1: none */
     pml_new_files files;
     atomic_int resolved; /* 0, or 1 committed, 2 aborted */
     atomic_int unknown;  /* a commit of it has an unknown outcome: must not be aborted */

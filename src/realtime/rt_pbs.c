@@ -188,6 +188,8 @@ static int pb_open(rt_pb **out, pml_rt_context *c, const pml_pb_key *key, const 
     PML_TRY(backend_get(c, err));
     PML_TRY(store_open(pb, end, err));
     pb->base_end = pb->next_offset = pb->cover_begin = pb->reclaimed_end = end;
+    if (c->layout->mode != PML_RT_MODE_APPEND)
+        PML_TRY(pml_rt_sequences__restore(&first_sequence, pb, progress, err));
     pb->next_sequence = first_sequence;
     *out = pb;
     pb = NULL;

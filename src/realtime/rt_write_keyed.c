@@ -223,7 +223,10 @@ static int write_locked(rt_slice_offsets *o, keyed_call *c, rt_pb *pb, const key
                           .first_sequence = pb->next_sequence,
                           .last_sequence = pb->next_sequence + s->n - 1,
                           .bytes = o->bytes};
+    const bool first = pb->building.rows == 0;
     PML_RETURN_IF(pml_rt_write__hand_over(c->k, pb, o, &batch, err));
+    if (first)
+        pb->building_sequence = pb->next_sequence;
     pb->next_sequence += s->n;
     return PML_OK;
 }
