@@ -25,11 +25,12 @@ enum {
     SMALL_ROWS = 64,              /* batches below are copied: an Arrow array costs more than so few rows */
     SMALL_BYTES_MAX = 64 * 1024,  /* few rows, but large ones: copying them saves nothing */
     OPEN_ROWS_MAX = 4096,         /* the open chunk has no statistics: a query looks at all of its rows */
-    OPEN_KEYED_ROWS_MAX = 256,    /* and sorts them, where they have keys */
+    OPEN_KEYED_ROWS_MAX = 1024,   /* and sorts them, where they have keys */
     MERGE_ROWS_MAX = 262144,      /* runs are merged within a write up to so many rows */
     OPEN_BYTES_MAX = 1 << 20,
     OPEN_ROW_EXTRA = 32,          /* validity bytes and offsets, which a one-row batch hardly shows */
-    JOIN_CHUNKS = 4
+    JOIN_CHUNKS = 4,
+    JOIN_RUNS = 8 /* a merge costs more than a copy, and a reader merges anyhow */
 };
 
 /* ---- the building list ---- */
@@ -65,7 +66,7 @@ static int list_append(mem_store *s, mem_chunk *chunk, int64_t open_rows, int64_
 static bool list_replace(mem_store *s, size_t k, mem_chunk *made)
 {
     mem_list *list = s->building, *copy = NULL;
-    mem_counted *dead[JOIN_CHUNKS];
+    mem_counted *dead[JOIN_RUNS];
     size_t n_dead = 0;
     uint64_t bytes = 0;
     pthread_mutex_lock(&s->m);
@@ -113,7 +114,7 @@ static int join_arrays(mem_store *s, struct ArrowArray *out, const struct ArrowA
 /* A copy of the rows of n neighbouring chunks as one; NULL: not possible now. */
 static mem_chunk *chunk_join(mem_store *s, mem_chunk *const *from, size_t n, const struct ArrowArray *arrays)
 {
-    const struct ArrowArray *inputs[JOIN_CHUNKS];
+    const struct ArrowArray *inputs[JOIN_RUNS];
     mem_chunk *made = NULL;
     pml_rt_batch b = {.flags = from[0]->dense ? PML_RT_BATCH_DENSE : 0, .range = {from[0]->range.begin, from[n - 1]->range.end}};
     for (size_t i = 0; i < n; i++) {
@@ -154,23 +155,23 @@ static bool all_adjacent(mem_chunk *const *v, size_t n)
     return ok;
 }
 
-static bool join_last(mem_store *s, mem_chunk *const *v)
+static bool join_last(mem_store *s, mem_chunk *const *v, size_t n)
 {
-    struct ArrowArray arrays[JOIN_CHUNKS] = {{0}};
+    struct ArrowArray arrays[JOIN_RUNS] = {{0}};
     mem_chunk *made = NULL;
-    bool dense = all_adjacent(v, JOIN_CHUNKS), ok = true, done = false;
-    for (size_t i = 0; i < JOIN_CHUNKS && !dense && ok; i++)
+    bool dense = all_adjacent(v, n), ok = true, done = false;
+    for (size_t i = 0; i < n && !dense && ok; i++)
         ok = !v[i]->dense || make_explicit(&arrays[i], s, v[i]) == PML_OK;
     if (ok)
-        made = chunk_join(s, v, JOIN_CHUNKS, arrays);
+        made = chunk_join(s, v, n, arrays);
     if (made != NULL) {
         made->dense = dense;
         made->tier = v[0]->tier + 1;
-        done = list_replace(s, JOIN_CHUNKS, made);
+        done = list_replace(s, n, made);
         if (!done)
             pml_mem_counted__release(&made->counted);
     }
-    for (size_t i = 0; i < JOIN_CHUNKS; i++)
+    for (size_t i = 0; i < n; i++)
         if (arrays[i].release != NULL)
             arrays[i].release(&arrays[i]);
     return done;
@@ -179,18 +180,19 @@ static bool join_last(mem_store *s, mem_chunk *const *v)
 /* Bounded: every round leaves fewer chunks. No chunk is open. */
 static void join_tail(mem_store *s)
 {
+    const size_t n = s->keyed ? JOIN_RUNS : JOIN_CHUNKS;
     for (bool again = s->account->can_copy; again;) {
-        mem_chunk *v[JOIN_CHUNKS];
+        mem_chunk *v[JOIN_RUNS];
         uint64_t bytes = 0;
         int64_t rows = 0;
-        again = s->building != NULL && s->building->n >= JOIN_CHUNKS;
-        for (size_t i = 0; again && i < JOIN_CHUNKS; i++) {
-            v[i] = (mem_chunk *)s->building->items[s->building->n - JOIN_CHUNKS + i];
+        again = s->building != NULL && s->building->n >= n;
+        for (size_t i = 0; again && i < n; i++) {
+            v[i] = (mem_chunk *)s->building->items[s->building->n - n + i];
             bytes += v[i]->bytes;
             rows += v[i]->rows;
             again = v[i]->tier == v[0]->tier && (s->keyed ? rows <= MERGE_ROWS_MAX : bytes < s->join_bytes);
         }
-        again = again && join_last(s, v);
+        again = again && join_last(s, v, n);
     }
 }
 
