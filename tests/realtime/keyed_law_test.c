@@ -10,6 +10,7 @@
 
 #include <paimonlive/rows.h>
 
+#include "support/lookup_kit.h"
 #include "support/rt_kit.h"
 
 enum { COLUMNS = 6, KEYS = 12, WRITES_MAX = 64, ROWS_MAX = 30, TEXT_MAX = 16 };
@@ -56,6 +57,7 @@ typedef struct world {
     int64_t segment;
     pml_rt_prepared *prepared;
     int64_t identifier;
+    pml_lookup *lookup, *narrow; /* of all columns, of one */
 } world;
 
 static const char fields[] =
@@ -193,8 +195,46 @@ static char *answer(pml_table *t, pml_rt_context *ctx)
     return out;
 }
 
+/* A look at n keys, at random, perhaps some of them twice, and a few that were never written. */
+static void must_look_up(world *w, pml_lookup *l, const char *shown, size_t n, const char *when)
+{
+    enum { ASKED_MAX = 2 * KEYS };
+    char texts[ASKED_MAX][8];
+    const char *keys[ASKED_MAX];
+    assert_true(n <= ASKED_MAX);
+    for (size_t i = 0; i < n; i++) {
+        (void)snprintf(texts[i], sizeof texts[i], "%d", (int)(test_random(w->k.t) % (KEYS + 2)) - 1);
+        keys[i] = texts[i];
+    }
+    char **got = lookup_kit_get(l, w->k.t->env, keys, n, n);
+    for (size_t i = 0; i < n; i++) {
+        char begins[48];
+        (void)snprintf(begins, sizeof begins, "{\"_kind\":\"+I\",\"id\":%s,", keys[i]);
+        const char *want = strstr(shown, begins);
+        bool same = (want != NULL) == (got[i] != NULL);
+        if (same && want != NULL && l == w->narrow) {
+            const char *b = strstr(want, "\"b\":");
+            same = b != NULL && strncmp(got[i] + strlen("{\"_kind\":\"+I\","), b, strcspn(b, ",}")) == 0;
+        } else if (same && want != NULL) {
+            same = strlen(got[i]) == strcspn(want, "\n") && strncmp(got[i], want, strlen(got[i])) == 0;
+        }
+        if (!same)
+            fail_msg("%s: %s, a lookup of key %s gives\n%s\nwhere a scan gives\n%s", w->v->name, when, keys[i], got[i] == NULL ? "nothing" : got[i],
+                     shown);
+    }
+    lookup_kit_free(got, n);
+}
+
+static void must_look_up_all(world *w, const char *shown, const char *when)
+{
+    must_look_up(w, w->lookup, shown, 1, when);
+    must_look_up(w, w->lookup, shown, 2 * KEYS, when);
+    must_look_up(w, w->narrow, shown, 1 + test_random(w->k.t) % 3, when);
+}
+
 static void must_show(world *w, const char *wanted, const char *when)
 {
+    must_look_up_all(w, wanted, when);
     char *got = answer(w->k.table, w->k.ctx);
     if (strcmp(got, wanted) != 0)
         fail_msg("%s: %s changed the answer from\n%sto\n%s", w->v->name, when, wanted, got);
@@ -311,6 +351,8 @@ static void episode(const variant *v, uint64_t seed)
     must_ok(pml_commit_open(&w->k.commit, w->k.table, "law", &err), &err);
     must_ok(pml_rt_context_open(&w->k.ctx, w->k.t->env, NULL, &err), &err);
     must_ok(pml_rt_writer_open(&w->k.w, w->k.table, w->k.ctx, NULL, &err), &err);
+    w->lookup = lookup_kit_open(w->k.table, w->k.ctx, NULL, 0);
+    w->narrow = lookup_kit_open(w->k.table, w->k.ctx, (const char *const[]){"b"}, 1);
     for (int step = 0; step < 40 && w->n < WRITES_MAX; step++) {
         uint64_t dice = test_random(w->k.t) % 10;
         if (dice < 6) {
@@ -318,6 +360,7 @@ static void episode(const variant *v, uint64_t seed)
             continue;
         }
         char *before = answer(w->k.table, w->k.ctx);
+        must_look_up_all(w, before, "after writes");
         if (v->naive)
             must_have_keys(w, before);
         if (dice == 6) {
@@ -338,6 +381,8 @@ static void episode(const variant *v, uint64_t seed)
     must_show(w, last, "the last commit");
     must_be_batch_written(w, last, buckets);
     free(last);
+    pml_lookup_close(w->lookup);
+    pml_lookup_close(w->narrow);
     must_ok(pml_rt_writer_close(w->k.w, &err), &err);
     pml_rt_context_close(w->k.ctx);
     pml_commit_close(w->k.commit);
