@@ -377,6 +377,14 @@ int64_t pml_rt_context__newest_id(pml_rt_context *c)
     return id;
 }
 
+void pml_rt_context__note_planned(pml_rt_context *c, int64_t snapshot_id)
+{
+    pml_mutex__lock(&c->progress_mu);
+    if (snapshot_id > c->planned_id)
+        c->planned_id = snapshot_id;
+    pml_mutex__unlock(&c->progress_mu);
+}
+
 int pml_rt_context__latest_progress(pml_effective **out, pml_rt_context *c, pml_error *err)
 {
     pml_arena arena;

@@ -178,6 +178,8 @@ int pml_rt_context__effective(pml_effective **out, pml_rt_context *c, const pml_
 int pml_rt_context__effective_of_tag(pml_effective **out, pml_rt_context *c, const pml_snapshot *snapshot, pml_error *err);
 /* The highest snapshot this context knows of: a latest one below it is a stale hint or a rollback. -1: none. */
 int64_t pml_rt_context__newest_id(pml_rt_context *c);
+/* The latest snapshot was shown: later plans of the latest one must not choose an older one (I11). */
+void pml_rt_context__note_planned(pml_rt_context *c, int64_t snapshot_id);
 /* Progress of the latest snapshot, with the directory listed when the hint is older than what is known; for callers that begin there: it
    is made durable first, unless the context knows that it is. Returns owned. */
 int pml_rt_context__latest_progress(pml_effective **out, pml_rt_context *c, pml_error *err);
@@ -189,7 +191,7 @@ void pml_rt_context__metric_time(atomic_llong *sum, atomic_llong *max, int64_t n
 
 /* ---- PBs (rt_pbs.c) ---- */
 /* Existing entry or NULL; a reference is taken. */
-rt_pb *pml_rt_pb__find(pml_rt_context *c, const pml_pb_key *key);
+int pml_rt_pb__find(rt_pb **out, pml_rt_context *c, const pml_pb_key *key, pml_error *err);
 /* The entry, made when absent: opens the store at the committed end of `progress`. A reference is taken. */
 int pml_rt_pb__get(rt_pb **out, pml_rt_context *c, const pml_pb_key *key, const pml_effective *progress, int64_t first_sequence,
                    pml_error *err);

@@ -390,7 +390,8 @@ int pml_rt_host__new(pml_rt_host_ctx **out, pml_env *env, pml_error *err)
                               .submit = pml_rt_host__submit,
                               .merge_sorted = pml_rt_host__merge_sorted,
                               .sort_run = pml_rt_host__sort_run,
-                              .key_bounds = pml_rt_host__key_bounds};
+                              .key_bounds = pml_rt_host__key_bounds,
+                              .find_key = pml_rt_host__find_key};
     return PML_OK;
 }
 

@@ -144,7 +144,7 @@ static int pb_of(rt_pb **out, pml_rt_writer *w, const pml_route_slice *s, pml_er
 {
     const pml_pb_key key = {s->partition, s->bucket};
     int64_t first;
-    *out = pml_rt_pb__find(w->ctx, &key);
+    PML_RETURN_IF(pml_rt_pb__find(out, w->ctx, &key, err));
     if (*out != NULL)
         return PML_OK;
     pml_effective *progress = NULL;

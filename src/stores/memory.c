@@ -416,7 +416,7 @@ static const pml_rt_plugin plugin = {.struct_size = sizeof(pml_rt_plugin),
                                      .abi_minor = PML_RT_ABI_MINOR,
                                      .name = "memory",
                                      .version = "1",
-                                     .caps = PML_RT_CAP_MODE_APPEND | PML_RT_CAP_MODE_KEY,
+                                     .caps = PML_RT_CAP_MODE_APPEND | PML_RT_CAP_MODE_KEY | PML_RT_CAP_LOOKUP,
                                      .open = memory_open,
                                      .store_open = memory_store_open,
                                      .close = memory_plugin_close};
