@@ -3,10 +3,10 @@
  * Conditions on and counts of tables of Java (tests/table/data/java) whose rows are not what their files, statistics and indexes say: none may be lost,
  * none be shown that a read of all rows does not have.
  */
-#include <paimonlive/rows.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "support/rows_kit.h"
 #include "support/table_kit.h"
 
 static pml_table *data_open(test_env *t, const char *folder, const char *name)
@@ -39,30 +39,13 @@ static pml_plan *plan_by(pml_table *table, const char *column, pml_predicate_op 
 static void rows_are(pml_plan *plan, const char *expected)
 {
     pml_error err = PML_ERROR_INIT;
-    struct ArrowArrayStream stream;
-    struct ArrowSchema schema;
-    struct ArrowArray batch;
-    pml_rows_printer *printer;
     pml_text text = {0};
     int64_t rows = 0, counted;
-    must_ok(pml_read_open(&stream, plan, NULL, &err), &err);
-    assert_int_equal(stream.get_schema(&stream, &schema), 0);
-    must_ok(pml_rows_printer_new(&printer, plan->env, &schema, PML_ROWS_JSON, &err), &err);
-    for (;;) {
-        assert_int_equal(stream.get_next(&stream, &batch), 0);
-        if (batch.release == NULL)
-            break;
-        rows += batch.length;
-        must_ok(pml_rows_print(&text, printer, &batch, 0, batch.length, &err), &err);
-        batch.release(&batch);
-    }
+    must_ok(rows_read(&text, &rows, plan, NULL, PML_ROWS_JSON, &err), &err);
     assert_string_equal(text.ptr == NULL ? "" : text.ptr, expected);
     must_ok(pml_plan_count(&counted, plan, &err), &err);
     assert_int_equal(counted, rows);
     pml_text_clear(&text);
-    pml_rows_printer_free(printer);
-    schema.release(&schema);
-    stream.release(&stream);
 }
 
 static void rows_by(const char *name, const char *column, pml_predicate_op op, const char *value, const char *expected)
@@ -265,16 +248,11 @@ static void any_allocation_of_the_table_of_then_may_fail(void **state)
 
 /* ---- counts ---- */
 
-static int64_t rows_read(pml_plan *plan)
+static int64_t rows_of(pml_plan *plan)
 {
     pml_error err = PML_ERROR_INIT;
-    struct ArrowArrayStream stream;
-    struct ArrowArray batch;
     int64_t rows = 0;
-    must_ok(pml_read_open(&stream, plan, NULL, &err), &err);
-    for (; stream.get_next(&stream, &batch) == 0 && batch.release != NULL; batch.release(&batch))
-        rows += batch.length;
-    stream.release(&stream);
+    must_ok(rows_read(NULL, &rows, plan, NULL, PML_ROWS_JSON, &err), &err);
     return rows;
 }
 
@@ -295,7 +273,7 @@ static int64_t count_of(const char *name, bool retracts, bool forget)
             if (plan->splits[i].deletions[f] != NULL)
                 ((pml_deletion *)plan->splits[i].deletions[f])->at.cardinality = -1;
     must_ok(pml_plan_count(&counted, plan, &err), &err);
-    assert_int_equal(counted, rows_read(plan));
+    assert_int_equal(counted, rows_of(plan));
     pml_plan_free(plan);
     pml_scan_free(scan);
     pml_table_release(table);
@@ -335,7 +313,7 @@ static void vectors_of_a_table_that_switched_them_off_delete_nothing(void **stat
         pml_table *table = data_open(t, t->dir, "t");
         must_ok(pml_scan_new(&scan, table, &err), &err);
         must_ok(pml_scan_plan(&plan, scan, &err), &err);
-        assert_int_equal(rows_read(plan), tables[i].rows);
+        assert_int_equal(rows_of(plan), tables[i].rows);
         pml_plan_free(plan);
         pml_scan_free(scan);
         pml_table_release(table);
