@@ -281,6 +281,8 @@ static void episode(const rt_variant *v, uint64_t seed)
     w->t = test_env_open(sim_fs_system(w->sim));
     w->t->random_state = seed;
     w->shape = (rt_shape){.columns = "igsabc", .buckets = 1 + (int32_t)(test_random(w->t) % 2), .keyed = v, .salt = seed};
+    if (test_random(w->t) % 3 == 0)
+        w->shape.buckets = -1;
     w->shape.auto_advance = test_random(w->t) % 2 == 0;
     must_ok(rt_table_create(&w->table, w->t->env, "/t", &w->shape, &err), &err);
     must_ok(pml_commit_open(&w->commit, w->table, "law", &err), &err);
