@@ -23,6 +23,7 @@ typedef struct refs_gather {
     pml_env *env;
     pml_error *err;
     const source *sources;
+    const uint8_t **values; /* those of the sources */
     const pml_row_ref *refs;
     int64_t n;
     bool nulls;
@@ -123,20 +124,29 @@ static int gather_bits(struct ArrowArray *out, const refs_gather *g)
 }
 
 /* Rows come from several batches in turn, a few of each: more streams than the processor follows by itself. */
-#define FIXED_LOOP(width)                                                                              \
-    for (int64_t i = 0; i < g->n; i++) {                                                               \
-        pml_row_ref r = g->refs[i], soon = g->refs[i + AHEAD < g->n ? i + AHEAD : i];                  \
-        if (!nulls)                                                                                    \
-            __builtin_prefetch(g->sources[soon.batch].values + (int64_t)soon.row * (width));           \
-        if (nulls && r.batch == PML_REF_NULL)                                                          \
-            memset(dst + i * (width), 0, (width));                                                     \
-        else                                                                                           \
-            memcpy(dst + i * (width), g->sources[r.batch].values + (int64_t)r.row * (width), (width)); \
+#define FIXED_LOOP(width)                                                                     \
+    {                                                                                         \
+        const int64_t whole = g->n > AHEAD && !nulls ? g->n - AHEAD : 0;                      \
+        int64_t i = 0;                                                                        \
+        for (; i < whole; i++) {                                                              \
+            pml_row_ref r = refs[i], soon = refs[i + AHEAD];                                  \
+            __builtin_prefetch(values[soon.batch] + (int64_t)soon.row * (width));             \
+            memcpy(dst + i * (width), values[r.batch] + (int64_t)r.row * (width), (width));   \
+        }                                                                                     \
+        for (; i < g->n; i++) {                                                               \
+            pml_row_ref r = refs[i];                                                          \
+            if (nulls && r.batch == PML_REF_NULL)                                             \
+                memset(dst + i * (width), 0, (width));                                        \
+            else                                                                              \
+                memcpy(dst + i * (width), values[r.batch] + (int64_t)r.row * (width), (width)); \
+        }                                                                                     \
     }
 
 /* nulls is a constant where it is called, so that there are loops without the question. */
 static inline void fixed_copy(uint8_t *dst, const refs_gather *g, size_t width, bool nulls)
 {
+    const pml_row_ref *refs = g->refs;
+    const uint8_t *const *values = g->values;
     if (width == 1)
         FIXED_LOOP(1)
     else if (width == 2)
@@ -208,7 +218,7 @@ static int gather_text(struct ArrowArray *out, const refs_gather *g)
 }
 
 /* Returns whether any of them may have nulls. */
-static bool sources_fill(source *s, const pml_type *t, const struct ArrowArray *const *arrays, size_t n)
+static bool sources_fill(source *s, const uint8_t **values, const pml_type *t, const struct ArrowArray *const *arrays, size_t n)
 {
     bool any = false;
     pml_layout layout = pml_layout__of(t);
@@ -219,6 +229,7 @@ static bool sources_fill(source *s, const pml_type *t, const struct ArrowArray *
             continue;
         s[i] = (source){.validity = pml_array__validity(a), .offset = a->offset};
         s[i].values = (const uint8_t *)a->buffers[1] + (size_t)a->offset * width;
+        values[i] = s[i].values;
         any = any || s[i].validity != NULL;
         if (layout == PML_LAYOUT_TEXT) {
             s[i].text = a->buffers[2];
@@ -233,13 +244,14 @@ static int gather_each(struct ArrowArray *out, refs_gather *g, const pml_type *t
 {
     int rc;
     pml_layout layout = pml_layout__of(t);
-    source *s = pml_env__calloc(g->env, n_arrays, sizeof *s);
+    source *s = pml_env__calloc(g->env, n_arrays, sizeof *s + sizeof *g->values);
     if (s == NULL)
         return pml_error__no_memory(g->err);
     g->sources = s;
+    g->values = (const uint8_t **)(s + n_arrays);
     PML_TRY(pml_array__init(out, g->env, NULL, pml_layout__buffers(layout), 0, g->err));
     out->length = g->n;
-    PML_TRY(gather_validity(out, g, sources_fill(s, t, arrays, n_arrays) || g->nulls));
+    PML_TRY(gather_validity(out, g, sources_fill(s, g->values, t, arrays, n_arrays) || g->nulls));
     if (layout == PML_LAYOUT_BITS)
         PML_TRY(gather_bits(out, g));
     else if (layout == PML_LAYOUT_FIXED)

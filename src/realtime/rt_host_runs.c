@@ -22,13 +22,6 @@ static int check_rows(const pml_rt_layout *l, const struct ArrowArray *a, pml_er
                          l->n_fields);
 }
 
-/* There are no threads of ours yet: a store that is told so works in the call at hand. */
-int pml_rt_host__submit(void *ctx, void (*fn)(void *arg), void *arg)
-{
-    (void)ctx, (void)fn, (void)arg;
-    return PML_E_UNSUPPORTED;
-}
-
 int pml_rt_host__sort_run(void *p, struct ArrowArray *out, int64_t schema_id, const struct ArrowArray *array, pml_error *err)
 {
     pml_rt_host_ctx *ctx = p;
