@@ -97,11 +97,15 @@ static int gather_validity(struct ArrowArray *out, const refs_gather *g, bool an
     uint8_t *bits = pml_array__calloc(out, 0, pml_bits__bytes(g->n));
     if (bits == NULL)
         return pml_error__no_memory(g->err);
-    for (int64_t i = 0; i < g->n; i++) {
-        pml_row_ref r = g->refs[i];
-        const source *s = r.batch == PML_REF_NULL ? NULL : &g->sources[r.batch];
-        bool valid = s != NULL && (s->validity == NULL || pml_bit_get(s->validity, s->offset + r.row));
-        bits[i >> 3] |= (uint8_t)(valid << (i & 7));
+    for (int64_t at = 0; at < g->n; at += 8) {
+        unsigned byte = 0, n = g->n - at < 8 ? (unsigned)(g->n - at) : 8;
+        for (unsigned i = 0; i < n; i++) {
+            pml_row_ref r = g->refs[at + i];
+            const source *s = r.batch == PML_REF_NULL ? NULL : &g->sources[r.batch];
+            bool valid = s != NULL && (s->validity == NULL || pml_bit_get(s->validity, s->offset + r.row));
+            byte |= (unsigned)valid << i;
+        }
+        bits[at >> 3] = (uint8_t)byte;
     }
     out->null_count = g->n - pml_bits__count(bits, 0, g->n);
     if (out->null_count == 0)
@@ -114,11 +118,14 @@ static int gather_bits(struct ArrowArray *out, const refs_gather *g)
     uint8_t *bits = pml_array__calloc(out, 1, pml_bits__bytes(g->n));
     if (bits == NULL)
         return pml_error__no_memory(g->err);
-    for (int64_t i = 0; i < g->n; i++) {
-        pml_row_ref r = g->refs[i];
-        bool one =
-            r.batch != PML_REF_NULL && pml_bit_get(g->sources[r.batch].values, g->sources[r.batch].offset + r.row);
-        bits[i >> 3] |= (uint8_t)(one << (i & 7));
+    for (int64_t at = 0; at < g->n; at += 8) {
+        unsigned byte = 0, n = g->n - at < 8 ? (unsigned)(g->n - at) : 8;
+        for (unsigned i = 0; i < n; i++) {
+            pml_row_ref r = g->refs[at + i];
+            bool one = r.batch != PML_REF_NULL && pml_bit_get(g->values[r.batch], g->sources[r.batch].offset + r.row);
+            byte |= (unsigned)one << i;
+        }
+        bits[at >> 3] = (uint8_t)byte;
     }
     return PML_OK;
 }
@@ -174,6 +181,7 @@ static int gather_fixed(struct ArrowArray *out, const refs_gather *g, size_t wid
 static int text_offsets(struct ArrowArray *out, const refs_gather *g, int64_t *total)
 {
     uint8_t *dst = pml_array__alloc(out, 1, ((size_t)g->n + 1) * 4);
+    const uint8_t *const *values = g->values;
     int64_t sum = 0, wrong = 0;
     if (dst == NULL)
         return pml_error__no_memory(g->err);
@@ -181,7 +189,7 @@ static int text_offsets(struct ArrowArray *out, const refs_gather *g, int64_t *t
     for (int64_t i = 0; i < g->n; i++) {
         pml_row_ref r = g->refs[i];
         if (!g->nulls || r.batch != PML_REF_NULL) {
-            const uint8_t *offsets = g->sources[r.batch].values;
+            const uint8_t *offsets = values[r.batch];
             int64_t from = pml_load_i32(offsets, r.row), to = pml_load_i32(offsets, (int64_t)r.row + 1);
             wrong |= from | (to - from);
             sum += to - from;
@@ -204,15 +212,14 @@ static int gather_text(struct ArrowArray *out, const refs_gather *g)
     uint8_t *dst = pml_array__alloc(out, 2, (size_t)total);
     if (dst == NULL)
         return pml_error__no_memory(g->err);
-    const uint8_t *dst_end = dst + total;
+    const uint8_t *dst_end = dst + total, *ends = out->buffers[1]; /* which says how long they are */
     for (int64_t i = 0; total > 0 && i < g->n; i++) {
-        pml_row_ref r = g->refs[i];
-        if (g->nulls && r.batch == PML_REF_NULL)
+        int64_t len = pml_load_i32(ends, i + 1) - pml_load_i32(ends, i);
+        if (len == 0)
             continue;
+        pml_row_ref r = g->refs[i];
         const source *s = &g->sources[r.batch];
-        int64_t from = pml_load_i32(s->values, r.row), to = pml_load_i32(s->values, (int64_t)r.row + 1);
-        if (to > from)
-            pml_text_copy(&dst, dst_end, s->text + from, s->text_end, to - from);
+        pml_text_copy(&dst, dst_end, s->text + pml_load_i32(g->values[r.batch], r.row), s->text_end, len);
     }
     return PML_OK;
 }
