@@ -273,6 +273,8 @@ const pml_option_rule pml_option_rules[] = {
     HONOURED("realtime.store.plugin-path", STRING, NULL, NULL),
     HONOURED("realtime.store.stats-mode", ENUM, "none", "none|keys|full"),
     HONOURED("realtime.memory.chunk-bytes", SIZE, "4 mb", NULL),
+    HONOURED("realtime.memory.inline-merge-rows", LONG, "16384", NULL),
+    HONOURED("realtime.memory.max-run-bytes", SIZE, "256 mb", NULL),
     HONOURED("realtime.offset-mode", ENUM, "assigned", "assigned|external"),
     HONOURED("realtime.validate-input", ENUM, "basic", "trusted|basic|full"),
     HONOURED("realtime.append.accept-update-after", BOOL, "false", NULL),

@@ -130,6 +130,8 @@ void pml_rt_context_close(pml_rt_context *c)
         atomic_store(&c->closed, true);
         pml_rt_context__drop_flight(c);
         pml_rt_tickets__end(c);
+        if (c->host != NULL)
+            pml_rt_host__end(c->host);
     }
     pml_rt_context__release(c);
 }

@@ -22,13 +22,6 @@ static int check_rows(const pml_rt_layout *l, const struct ArrowArray *a, pml_er
                          l->n_fields);
 }
 
-/* There are no threads of ours yet: a store that is told so works in the call at hand. */
-int pml_rt_host__submit(void *ctx, void (*fn)(void *arg), void *arg)
-{
-    (void)ctx, (void)fn, (void)arg;
-    return PML_E_UNSUPPORTED;
-}
-
 int pml_rt_host__sort_run(void *p, struct ArrowArray *out, int64_t schema_id, const struct ArrowArray *array, pml_error *err)
 {
     pml_rt_host_ctx *ctx = p;
@@ -75,25 +68,54 @@ static void run_drop(void *p)
     (void)p;
 }
 
+/* What a merge gave. */
+typedef struct merged_batches {
+    struct ArrowArray *v;
+    size_t n, cap;
+} merged_batches;
+
+/* An output batch has at most so many rows as the merge takes at once, and ends early where its inputs are large. */
+static int take_batches(merged_batches *b, pml_env *env, pml_merge *m, pml_error *err)
+{
+    for (;; b->n++) {
+        if (b->n == b->cap) {
+            size_t cap = b->cap == 0 ? 4 : 2 * b->cap;
+            struct ArrowArray *v = pml_env__realloc(env, b->v, cap * sizeof *v);
+            if (v == NULL)
+                return pml_error__no_memory(err);
+            b->v = v;
+            b->cap = cap;
+        }
+        PML_RETURN_IF(pml_merge__next(m, &b->v[b->n], err));
+        if (b->v[b->n].release == NULL)
+            return PML_OK;
+    }
+}
+
 /* All batches of a merge as one array. */
 static int drain(struct ArrowArray *out, pml_rt_host_ctx *ctx, const pml_rt_layout *l, pml_merge *m, pml_error *err)
 {
-    for (;;) {
-        struct ArrowArray batch = {0}, joined = {0};
-        PML_RETURN_IF(pml_merge__next(m, &batch, err));
-        if (batch.release == NULL)
-            return PML_OK;
-        if (out->release == NULL) {
-            *out = batch;
-            continue;
-        }
-        const struct ArrowArray *both[] = {out, &batch};
-        int rc = pml_batch__concat(&joined, ctx->env, l->fields, l->n_fields, both, 2, err);
-        pml_array__release(&batch);
-        PML_RETURN_IF(rc);
-        pml_array__release(out);
-        *out = joined;
+    merged_batches b = {0};
+    const struct ArrowArray **inputs = NULL;
+    int rc;
+    PML_TRY(take_batches(&b, ctx->env, m, err));
+    if (b.n == 1) {
+        *out = b.v[0];
+        b.n = 0;
+        goto out;
     }
+    inputs = pml_env__calloc(ctx->env, b.n + 1, sizeof *inputs);
+    if (inputs == NULL)
+        PML_TRY(pml_error__no_memory(err));
+    for (size_t i = 0; i < b.n; i++)
+        inputs[i] = &b.v[i];
+    rc = pml_batch__concat(out, ctx->env, l->fields, l->n_fields, inputs, b.n, err);
+out:
+    for (size_t i = 0; i < b.n; i++)
+        pml_array__release(&b.v[i]);
+    pml_env__free(ctx->env, inputs);
+    pml_env__free(ctx->env, b.v);
+    return rc;
 }
 
 static int merge_all(struct ArrowArray *out, pml_rt_host_ctx *ctx, const pml_rt_layout *l, const pml_rt_merge *req, pml_error *err)

@@ -4,6 +4,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
+enum { BYTES_OF_SYSTEM = 2 * sizeof(int64_t) + 1 /* a row */ };
+
 /* The struct array, its system columns and their values. It goes with the last of these arrays: a consumer may take them out one by one. */
 typedef struct batch_block {
     atomic_int refs;
@@ -38,7 +40,7 @@ static void release_batch(struct ArrowArray *a)
 static int block_new(batch_block **out, struct ArrowArray **columns, pml_env *env, size_t n_fields, size_t rows, pml_error *err)
 {
     size_t head = sizeof **out + n_fields * (sizeof(struct ArrowArray *) + sizeof(struct ArrowArray)), bytes;
-    if (__builtin_mul_overflow(rows, sizeof(int64_t) * 2 + 1, &bytes) || __builtin_add_overflow(bytes, head, &bytes))
+    if (__builtin_mul_overflow(rows, (size_t)BYTES_OF_SYSTEM, &bytes) || __builtin_add_overflow(bytes, head, &bytes))
         return pml_error__no_memory(err);
     *out = pml_env__alloc(env, bytes);
     if (*out == NULL)
@@ -92,4 +94,12 @@ void pml_rt_keyed_batch__give_back(rt_keyed_batch *b, struct ArrowArray *to, siz
         *to->children[first] = *b->array.children[i];
         b->array.children[i]->release = NULL;
     }
+}
+
+uint64_t pml_rt_keyed_batch__bytes(const rt_keyed_batch *b, const pml_rt_layout *l)
+{
+    struct ArrowArray table = b->array;
+    table.children += PML_RT_KEYED_SYSTEM;
+    table.n_children -= PML_RT_KEYED_SYSTEM;
+    return (uint64_t)table.length * BYTES_OF_SYSTEM + pml_batch__bytes(&table, l->fields + PML_RT_KEYED_SYSTEM, l->n_fields - PML_RT_KEYED_SYSTEM);
 }

@@ -19,4 +19,7 @@ void pml_rt_keyed_batch__move(rt_keyed_batch *b, struct ArrowArray *from, size_t
 /* The opposite, for a batch that nobody took. */
 void pml_rt_keyed_batch__give_back(rt_keyed_batch *b, struct ArrowArray *to, size_t first);
 
+/* As pml_batch__bytes. */
+uint64_t pml_rt_keyed_batch__bytes(const rt_keyed_batch *b, const pml_rt_layout *layout);
+
 #endif

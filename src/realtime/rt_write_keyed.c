@@ -30,6 +30,8 @@ typedef struct keyed_call {
     size_t n_slices;
     pml_row_list *lists; /* of each slice in rows */
     rt_pb **pbs;
+    pml_row_list one_list; /* room for one slice */
+    rt_pb *one_pb;
 } keyed_call;
 
 /* One slice: its kept rows in run order, and how it came. */
@@ -132,7 +134,7 @@ static int deal_rows(keyed_call *c, pml_error *err)
 {
     size_t n = (size_t)c->view.length;
     bool all = c->kinds == NULL || !pml_row_kinds__drops_any(&c->k->w->ctx->kinds, c->kinds, c->view.length);
-    c->lists = pml_env__calloc(c->env, c->n_slices, sizeof *c->lists);
+    c->lists = c->n_slices == 1 ? &c->one_list : pml_env__calloc(c->env, c->n_slices, sizeof *c->lists);
     if (c->lists == NULL)
         return pml_error__no_memory(err);
     c->lists[0] = (pml_row_list){c->order, c->view.length};
@@ -219,7 +221,7 @@ static int write_slice(keyed_call *c, rt_pb *pb, const keyed_slice *s, rt_keyed_
     const pml_rt_layout *l = c->k->w->ctx->layout;
     rt_slice_offsets o = {.rows = s->kept.n, .dense = !c->k->has_offsets && s->kept.n == s->n_all};
     if (s->kept.n > 0)
-        o.bytes = pml_batch__bytes(&b->array, l->fields, l->n_fields);
+        o.bytes = pml_rt_keyed_batch__bytes(b, l);
     pml_mutex__lock(&pb->write_mu);
     int rc = write_locked(&o, c, pb, s, b, err);
     pml_mutex__unlock(&pb->write_mu);
@@ -294,7 +296,7 @@ static int find_pbs(keyed_call *c, rt_pb *only, pml_error *err)
         PML_RETURN_IF(pml_rt_write__route(&c->route, c->k, err));
         c->n_slices = c->route.n;
     }
-    c->pbs = pml_env__calloc(c->env, c->n_slices, sizeof *c->pbs);
+    c->pbs = c->n_slices == 1 ? &c->one_pb : pml_env__calloc(c->env, c->n_slices, sizeof *c->pbs);
     if (c->pbs == NULL)
         return pml_error__no_memory(err);
     if (only == NULL) {
@@ -316,14 +318,17 @@ int pml_rt_write__keyed(rt_write_call *k, rt_pb *only, pml_error *err)
     PML_TRY(find_kinds(&c, err));
     PML_TRY(check_order(&c, err));
     PML_TRY(find_pbs(&c, only, err));
-    PML_TRY(pml_sorter__order(&c.order, c.env, &k->w->ctx->layout->sorter, &c.view, err));
+    if (k->array->length > 1)
+        PML_TRY(pml_sorter__order(&c.order, c.env, &k->w->ctx->layout->sorter, &c.view, err));
     PML_TRY(deal_rows(&c, err));
     rc = can_move(&c) ? move_slice(&c, err) : copy_slices(&c, err);
 out:
     for (size_t i = 0; c.pbs != NULL && i < c.n_slices; i++)
         pml_rt_pb__release(c.pbs[i]);
-    pml_env__free(c.env, c.pbs);
-    pml_env__free(c.env, c.lists);
+    if (c.n_slices != 1) {
+        pml_env__free(c.env, c.pbs);
+        pml_env__free(c.env, c.lists);
+    }
     pml_env__free(c.env, c.rows);
     pml_env__free(c.env, c.numbers);
     pml_env__free(c.env, c.order);

@@ -61,6 +61,7 @@ static void close_store(fixture *f)
     pml_error err = PML_ERROR_INIT;
     must_ok(f->vt->close(f->store, 1, &err), &err);
     f->vt->release(f->store);
+    pml_rt_host__end(f->ctx);
     f->plugin->close(f->backend);
     assert_int_equal(pml_rt_host__bytes(f->ctx), 0);
     pml_rt_host__release(f->ctx);
@@ -292,9 +293,10 @@ static void ten_thousand_writes_leave_few_runs(void **state)
 {
     (void)state;
     static const int64_t sizes[] = {1, 30};
+    const pml_rt_kv inline_merges = {{"realtime.memory.inline-merge-rows", 33}, {"1000000", 7}};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         fixture f;
-        open_store(&f, 5, 1000000, NULL, 0);
+        open_store(&f, 5, 1000000, &inline_merges, 0);
         for (int64_t n = 0; n < 10000; n++)
             write_rows(&f, sizes[i]);
         held_view v = take_view(&f);
