@@ -27,10 +27,10 @@ bool pml_cast__nothing_left(const pml_type *from, const pml_type *to)
 /* Every value is what it was, in the same buffers. */
 static bool is_same(const pml_type *from, const pml_type *to)
 {
-    bool bytes_from = pml_cast__is_text(from) || from->kind == PML_TYPE_BINARY || from->kind == PML_TYPE_VARBINARY;
+    bool text = pml_cast__is_text(from), bytes = text || from->kind == PML_TYPE_BINARY || from->kind == PML_TYPE_VARBINARY;
     if (pml_type__equal(from, to, true))
         return true;
-    if (bytes_from && (to->kind == PML_TYPE_VARCHAR || to->kind == PML_TYPE_VARBINARY))
+    if ((text && to->kind == PML_TYPE_VARCHAR) || (bytes && to->kind == PML_TYPE_VARBINARY)) /* of bytes not each is a text */
         return to->length == INT32_MAX;
     if (from->kind != to->kind)
         return false;

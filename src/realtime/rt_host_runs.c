@@ -154,10 +154,10 @@ int pml_rt_host__merge_sorted(void *p, pml_rt_merged *out, const pml_rt_merge *r
 
 /* ---- one key ---- */
 
-/* Whether a row of the run is below the key, at it or above. */
+/* Whether a row of the run is below the key, which may have only the first columns, at it or above. */
 static int compare_key(const pml_rt_layout *l, const struct ArrowArray *run, int64_t row, const struct ArrowArray *keys, int64_t key_row)
 {
-    for (size_t i = 0; i < l->sorter.keys.n; i++) {
+    for (size_t i = 0; i < (size_t)keys->n_children; i++) {
         const pml_order_column *c = &l->sorter.keys.columns[i];
         int order = c->compare(c->type, run->children[c->position], row, keys->children[i], key_row);
         if (order != 0)
@@ -201,9 +201,10 @@ static int64_t upper_bound(const pml_rt_layout *l, const struct ArrowArray *run,
 
 static int check_key(const pml_rt_layout *l, const struct ArrowArray *keys, int64_t key_row, pml_error *err)
 {
-    if (keys != NULL && keys->offset == 0 && keys->n_children == (int64_t)l->merge.n_keys && key_row >= 0 && key_row < keys->length)
+    if (keys != NULL && keys->offset == 0 && keys->n_children >= 1 && keys->n_children <= (int64_t)l->merge.n_keys && key_row >= 0 &&
+        key_row < keys->length)
         return PML_OK;
-    return pml_error__at(err, PML_E_INVAL, PML_PLACE_STORE, NULL, "key %lld is none of the %lld keys of %zu columns", (long long)key_row,
+    return pml_error__at(err, PML_E_INVAL, PML_PLACE_STORE, NULL, "key %lld is none of the %lld keys of up to %zu columns", (long long)key_row,
                          keys == NULL ? 0 : (long long)keys->length, l->merge.n_keys);
 }
 

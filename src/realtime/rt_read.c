@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "columnar/batch.h"
+#include "realtime/rt_key_range.h"
 #include "realtime/rt_plan.h"
 #include "realtime/rt_stream_check.h"
 
@@ -119,14 +120,19 @@ int pml_rt_part__query(pml_rt_streams *out, const rt_part *part, const pml_field
                        pml_error *err)
 {
     struct ArrowSchema schema = {0};
+    pml_rt_context *c = part->pb->ctx;
+    pml_rt_key_range keys;
     int rc;
-    PML_TRY(pml_type__export(&schema, part->pb->ctx->env, fields, n, err));
+    PML_RETURN_IF(pml_rt_key_range__of(&keys, c->env, c->layout, request->predicate, err));
+    PML_TRY(pml_type__export(&schema, c->env, fields, n, err));
     const pml_rt_query q = {.struct_size = sizeof q,
                             .read_schema = &schema,
                             .predicate = request->predicate,
                             .visible = {part->committed, part->info.end},
                             .batch_rows = request->batch_rows,
-                            .limit = -1};
+                            .limit = -1,
+                            .key_lo = keys.lo.release == NULL ? NULL : &keys.lo,
+                            .key_hi = keys.hi.release == NULL ? NULL : &keys.hi};
     *out = (pml_rt_streams){.struct_size = sizeof *out};
     pml_rt__assert_store_call();
     rc = part->vt->query_streams(part->view, out, &q, err);
@@ -134,6 +140,7 @@ int pml_rt_part__query(pml_rt_streams *out, const rt_part *part, const pml_field
         rc = pml_rt_stream__plugin_code(rc, err, "query_streams", part->pb->name);
 out:
     pml_schema__release(&schema);
+    pml_rt_key_range__clear(&keys);
     return rc;
 }
 

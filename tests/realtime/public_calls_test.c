@@ -106,6 +106,9 @@ static const public_call calls[] = {
     {"pml_rt_split_deserialize", TICKET, "failing_allocations_use_no_ticket_up"},
     {"pml_rt_split_release_ticket", REST, "tickets_are_let_go"},
     {"pml_rt_split_serialize", TICKET, "failing_allocations_while_serialising_leave_no_ticket"},
+    {"pml_rt_status_get", REST, "step_status"},
+    {"pml_rt_status_parse", HERE},
+    {"pml_rt_status_print", HERE},
     {"pml_rt_write", LIVE, "writes_fail_without_effect"},
     {"pml_rt_writer_abort", LIVE, "writer_aborted_without_memory_lets_no_writer_go_on"},
     {"pml_rt_writer_close", REST, "writer_closes_or_says_why_not"},
@@ -333,6 +336,11 @@ static void contexts_entries_and_offsets(rt_kit *k, pml_error *err)
     const pml_rt_histogram histogram = PML_RT_HISTOGRAM_INIT;
     size_t n;
     quiet(t, assert_int_equal(pml_rt_histogram_percentile(&histogram, 50), 0));
+    pml_rt_status status = PML_RT_STATUS_INIT;
+    char text[16384];
+    must_ok(pml_rt_status_get(&status, k->ctx, err), err);
+    quiet(t, must_ok(pml_rt_status_print(text, sizeof text, &n, &status, 1, PML_RT_STATUS_JSON, err), err));
+    quiet(t, must_ok(pml_rt_status_parse(&status, text, n, err), err));
     quiet(t, pml_rt_context_acquire(k->ctx); pml_rt_context_close(k->ctx));
     pml_rt_prepared *prepared = rt_kit_prepare(k, 2);
     quiet(t, entries = pml_rt_prepared_get(&n, prepared));

@@ -221,14 +221,31 @@ static void step(rt_model *m)
 
 static void set_up(rt_model *m)
 {
-    static const rt_shape shapes[] = {{"iv", false, -1, false, true},  {"divx", true, 2, false, true}, {"xidv", true, 3, true, true},
-                                      {"iv", false, 3, true, false},   {"div", true, -1, true, true},  {"vix", false, 2, false, false},
-                                      {"dxi", true, -1, false, false}, {"iv", false, -1, true, true}};
+    static const rt_shape shapes[] = {{.columns = "iv", .buckets = -1, .auto_advance = true},
+                                      {.columns = "divx", .partitioned = true, .buckets = 2, .auto_advance = true},
+                                      {.columns = "xidv", .partitioned = true, .buckets = 3, .external = true, .auto_advance = true},
+                                      {.columns = "iv", .buckets = 3, .external = true},
+                                      {.columns = "div", .partitioned = true, .buckets = -1, .external = true, .auto_advance = true},
+                                      {.columns = "vix", .buckets = 2},
+                                      {.columns = "dxi", .partitioned = true, .buckets = -1},
+                                      {.columns = "iv", .buckets = -1, .external = true, .auto_advance = true}},
+                          keyed[] = {{.columns = "igsabc", .buckets = 1, .auto_advance = true},
+                                     {.columns = "digsabc", .partitioned = true, .buckets = 2, .auto_advance = true},
+                                     {.columns = "gaisbc", .buckets = 2},
+                                     {.columns = "igsabcd", .partitioned = true, .buckets = 1, .external = true},
+                                     {.columns = "igsabc", .buckets = 3, .external = true, .auto_advance = true}};
     pml_error err = PML_ERROR_INIT;
     m->rng = m->o->seed;
     m->tidy = model_chance(m, 50) && !m->o->faults && m->o->mutant == RT_MUTANT_NONE;
-    m->shape = shapes[model_below(m, sizeof shapes / sizeof shapes[0])];
-    m->n_parts = m->shape.partitioned ? RT_PARTITIONS : 1;
+    if (m->o->keyed)
+        m->shape = keyed[model_below(m, sizeof keyed / sizeof keyed[0])];
+    else
+        m->shape = shapes[model_below(m, sizeof shapes / sizeof shapes[0])];
+    if (m->o->keyed) {
+        m->shape.keyed = &rt_variants[model_below(m, (int64_t)rt_n_variants)];
+        m->shape.salt = m->o->seed;
+    }
+    m->n_parts = !m->shape.partitioned ? 1 : m->o->keyed ? RT_NULL_PARTITION : RT_PARTITIONS; /* a key has no null */
     m->n_buckets = m->shape.buckets > 0 ? m->shape.buckets : 1;
     m->n_pbs = m->n_parts * m->n_buckets;
     m->latest = -1;

@@ -119,6 +119,30 @@ static void char_keys_that_orc_made_equal_are_merged_as_java_merges_them(void **
     rows_by("char_keys", "k", PML_OP_EQ, "b", "");
 }
 
+/* Their differences too: the sides of one are merges that hold a key several times. */
+static void differences_of_char_keys_take_one_row_of_each_side_as_java_does(void **state)
+{
+    (void)state;
+    static const char *const expected[] = {"{\"_kind\":\"+I\",\"k\":\"a\",\"v\":5}\n{\"_kind\":\"+I\",\"k\":\"b\",\"v\":6}\n",
+                                           "{\"_kind\":\"+I\",\"k\":\"a\",\"v\":8}\n{\"_kind\":\"+I\",\"k\":\"a\",\"v\":7}\n"};
+    for (int from = 1; from <= 2; from++)
+        for (int to = from + 1; to <= 3; to++) {
+            test_env *t = test_env_open(NULL);
+            pml_error err = PML_ERROR_INIT;
+            pml_table *table = data_open(t, PML_TEST_SOURCE "/table/data/java", "char_keys");
+            pml_scan *scan;
+            pml_plan *plan;
+            must_ok(pml_scan_new(&scan, table, &err), &err);
+            must_ok(pml_scan_set_changes(scan, from, to, PML_CHANGES_DIFF, &err), &err);
+            must_ok(pml_scan_plan(&plan, scan, &err), &err);
+            rows_are(plan, expected[to - 2]);
+            pml_plan_free(plan);
+            pml_scan_free(scan);
+            pml_table_release(table);
+            test_env_close(t);
+        }
+}
+
 /* 999 + 999 in a DECIMAL(3, 0): Java stores the sum as it is, where one of more than 18 digits becomes null. */
 static void sums_beyond_their_precision_are_read_as_they_were_stored(void **state)
 {
@@ -360,6 +384,7 @@ int main(void)
         cmocka_unit_test(indexes_of_char_columns_are_not_asked_of_orc_files),
         cmocka_unit_test(sums_that_no_file_holds_are_found_with_deletion_vectors_and_merge_on_read),
         cmocka_unit_test(char_keys_that_orc_made_equal_are_merged_as_java_merges_them),
+        cmocka_unit_test(differences_of_char_keys_take_one_row_of_each_side_as_java_does),
         cmocka_unit_test(sums_beyond_their_precision_are_read_as_they_were_stored),
         cmocka_unit_test(conditions_of_a_time_travel_mean_the_columns_of_then),
         cmocka_unit_test(a_condition_on_another_type_is_refused),

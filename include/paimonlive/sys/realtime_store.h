@@ -119,7 +119,8 @@ typedef struct pml_rt_host {
   int     (*sort_run)(void *ctx, struct ArrowArray *out, int64_t schema_id, const struct ArrowArray *array, pml_error *err);
                   /* the rows of array in run order (11.2), stable                                                                */
   int     (*key_bounds)(void *ctx, int64_t *lo, int64_t *hi, int64_t schema_id, const struct ArrowArray *run,
-                        const struct ArrowArray *keys, int64_t key_row, pml_error *err);         /* rows of run equal to the key  */
+                        const struct ArrowArray *keys, int64_t key_row, pml_error *err);
+                  /* rows of run equal to the key, which may have the first key columns only; lo: of none, where they would be    */
   int     (*find_key)(void *ctx, int64_t *row, int64_t schema_id, const struct ArrowArray *array, int64_t before,
                       const struct ArrowArray *keys, int64_t key_row, pml_error *err);
                   /* the last of the first `before` rows, in any order, that is of the key; -1: none                              */
@@ -168,7 +169,7 @@ typedef struct pml_rt_query {
   pml_rt_range visible;                         /* hint; the host filters exactly                                                 */
   int64_t batch_rows;                           /* preferred batch size, 0 = any                                                  */
   int64_t limit;                                /* hint, -1 = none; append only                                                   */
-  const struct ArrowArray *key_lo, *key_hi;     /* P2: optional key range [lo, hi), single-row structs                            */
+  const struct ArrowArray *key_lo, *key_hi;     /* P2: optional key range [lo, hi), single-row structs of the first key columns   */
 } pml_rt_query;
 
 typedef struct pml_rt_streams {
