@@ -297,7 +297,7 @@ static void episode(const rt_variant *v, uint64_t seed)
         if (test_random(w->t) % 10 < 6)
             write_one(w);
         else if (test_random(w->t) % 4 == 0)
-            must_look_up(w, "writes");
+            must_show(w, w->table, w->ctx, "writes"), must_look_up(w, "writes");
         else
             move(w);
     if (w->prepared != NULL)
