@@ -11,6 +11,7 @@
 
 #include "columnar/row_text.h"
 #include "format/file_format.h"
+#include "format/json_tree.h"
 #include "storage/local_fs.h"
 
 typedef struct kit {
@@ -332,6 +333,62 @@ static void json_object_of_many_members_keeps_the_last_of_a_name(void **state)
     kit_close(k);
 }
 
+/* "name":value, so often */
+static void put_many(pml_buf *line, const char *text, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        (void)pml_buf__append_str(line, text);
+}
+
+static void json_line_of_very_many_values_hits_a_limit(void **state)
+{
+    (void)state;
+    kit *k = kit_open("json", "a INT");
+    pml_buf line;
+    pml_buf__init(&line, k->t->env, 64 << 20);
+    for (int over = 0; over < 2; over++) { /* the object, a, and the array with its elements */
+        pml_buf__reset(&line);
+        (void)pml_buf__append_str(&line, "{\"a\":7}\n{\"a\":8,\"zz\":[");
+        put_many(&line, "0,", (size_t)PML_JSON_LINE_VALUES_MAX - 4 + (size_t)over);
+        (void)pml_buf__append_str(&line, "0]}\n");
+        if (over == 0)
+            kit_must_read(k, (const char *)line.data, line.len, "{\"a\":7}\n{\"a\":8}\n");
+        else
+            kit_must_fail(k, (const char *)line.data, line.len, PML_E_LIMIT, "line 2 of data-1.csv cannot be read: it has more than 4194304 values");
+    }
+    pml_buf__clear(&line);
+    kit_close(k);
+}
+
+/* ROWs that are not there cost a null in each column all the same. */
+static void json_nulls_of_wide_rows_hit_the_limit(void **state)
+{
+    (void)state;
+    enum { MEMBERS = 1023, ROWS = PML_JSON_LINE_VALUES_MAX / (2 * (MEMBERS + 1)) };
+    static const char *const elements[] = {"null,", "{},", "{\"r\":{}},"};
+    size_t cap = 64 + MEMBERS * 32, at = 0;
+    char *row = malloc(cap);
+    assert_non_null(row);
+    at += (size_t)snprintf(row + at, cap - at, "a ARRAY<ROW<r ROW<");
+    for (int i = 0; i < MEMBERS; i++)
+        at += (size_t)snprintf(row + at, cap - at, "%sn%d INT", i == 0 ? "" : ", ", i);
+    (void)snprintf(row + at, cap - at, ">, s ROW<x ROW<y INT>>>>");
+    kit *k = kit_open("json", row);
+    free(row);
+    pml_buf line;
+    pml_buf__init(&line, k->t->env, 1 << 20);
+    k->o.ignore_errors = true; /* does not lift it */
+    for (size_t i = 0; i < sizeof elements / sizeof elements[0]; i++) {
+        pml_buf__reset(&line);
+        (void)pml_buf__append_str(&line, "{\"a\":[");
+        put_many(&line, elements[i], (size_t)2 * ROWS);
+        (void)pml_buf__append_str(&line, "null]}\n");
+        kit_must_fail(k, (const char *)line.data, line.len, PML_E_LIMIT, "line 1 of data-1.csv cannot be read: its values and nulls");
+    }
+    pml_buf__clear(&line);
+    kit_close(k);
+}
+
 /* ---- files ---- */
 
 static void packed_files_are_unpacked_by_their_names(void **state)
@@ -515,6 +572,8 @@ int main(void)
         cmocka_unit_test(json_mistakes_are_errors_or_null),
         cmocka_unit_test(json_that_nests_without_end_hits_a_limit),
         cmocka_unit_test(json_object_of_many_members_keeps_the_last_of_a_name),
+        cmocka_unit_test(json_line_of_very_many_values_hits_a_limit),
+        cmocka_unit_test(json_nulls_of_wide_rows_hit_the_limit),
         cmocka_unit_test(packed_files_are_unpacked_by_their_names),
         cmocka_unit_test(rows_are_chosen_by_their_lines),
         cmocka_unit_test(null_where_there_must_be_none_is_corrupt),

@@ -9,7 +9,7 @@
 
 #include "storage/local_fs.h"
 #include "support/faulty_fs.h"
-#include "support/table_kit.h"
+#include "support/keyed_kit.h"
 
 static const struct {
     const char *name, *columns;
@@ -432,6 +432,40 @@ static void numbers_are_shown_where_the_option_says(void **state)
     test_env_close(t);
 }
 
+/* A row that was written again as it was has another number, and differs in nothing. */
+static void numbers_do_not_make_rows_differ(void **state)
+{
+    static const char *const columns[] = {"rowkind", "_SEQUENCE_NUMBER", "id"};
+    static const condition all = {"id", PML_OP_GE, "0"};
+    static const pml_option_pair options[] = {{"table-read.sequence-number.enabled", "true"},
+                                              {"incremental-between", "1,3"},
+                                              {"incremental-between-scan-mode", "diff"}};
+    static const keyed_row before[] = {{1, 1, 1, 1, 1, 0}, {2, 1, 1, 1, 1, 0}, {3, 1, 1, 1, 1, 0}},
+                           after[] = {{4, 1, 1, 1, 1, 0}, {1, 1, 1, 1, 1, 0}, {2, 1, 2, 1, 1, 0}};
+    (void)state;
+    test_env *t = test_env_open(NULL);
+    pml_error err = PML_ERROR_INIT;
+    pml_table_open_options open = PML_TABLE_OPEN_OPTIONS_INIT;
+    pml_text text = {0};
+    pml_table *table;
+    table_kit k;
+    keyed_create(&k, t, test_path(t, "t"), false, "\"bucket\":\"1\"");
+    keyed_upsert(&k, before, 3);
+    must_ok(pml_table_truncate(NULL, k.table, &err), &err); /* only files that one side has are compared */
+    keyed_upsert(&k, after, 3);
+    open.options = options;
+    open.n_options = 3;
+    must_ok(pml_table_open(&table, t->env, test_path(t, "t"), &open, &err), &err);
+    must_ok(read_where(&text, table, "audit_log", columns, 3, &all, 1, &err), &err);
+    assert_string_equal(text.ptr, "{\"_kind\":\"+I\",\"rowkind\":\"+I\",\"_SEQUENCE_NUMBER\":2,\"id\":2}\n"
+                                  "{\"_kind\":\"+I\",\"rowkind\":\"-D\",\"_SEQUENCE_NUMBER\":2,\"id\":3}\n"
+                                  "{\"_kind\":\"+I\",\"rowkind\":\"+I\",\"_SEQUENCE_NUMBER\":0,\"id\":4}\n");
+    pml_text_clear(&text);
+    pml_table_release(table);
+    table_kit_close(&k);
+    test_env_close(t);
+}
+
 static void no_failure_of_a_condition_goes_wrong(void **state)
 {
     static const struct {
@@ -599,6 +633,7 @@ int main(void)
                                        cmocka_unit_test(conditions_choose_rows),
                                        cmocka_unit_test(conditions_that_do_not_fit_are_refused),
                                        cmocka_unit_test(numbers_are_shown_where_the_option_says),
+        cmocka_unit_test(numbers_do_not_make_rows_differ),
                                        cmocka_unit_test(no_failure_of_a_condition_goes_wrong),
                                        cmocka_unit_test(refused_by_name),
                                        cmocka_unit_test(damage),
