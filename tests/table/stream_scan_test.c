@@ -335,7 +335,7 @@ static void consumer_that_is_too_late_is_told(void **state)
     must_say(&err, "--anew");
     assert_int_equal(pml_stream_scan_checkpoint(s), -1);
     must_ok(pml_stream_scan_restore(s, 3, &err), &err);
-    assert_string_equal(must_follow(t, s), "3:2 ");
+    assert_string_equal(must_follow(s), "3:2 ");
     pml_stream_scan_free(s);
     s = consumer_of(table, "me", PML_STREAM_IGNORE_PROGRESS);
     must_ok(pml_stream_scan_next(&plan, s, &err), &err);
