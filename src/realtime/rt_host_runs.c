@@ -22,13 +22,6 @@ static int check_rows(const pml_rt_layout *l, const struct ArrowArray *a, pml_er
                          l->n_fields);
 }
 
-/* There are no threads of ours yet: a store that is told so works in the call at hand. */
-int pml_rt_host__submit(void *ctx, void (*fn)(void *arg), void *arg)
-{
-    (void)ctx, (void)fn, (void)arg;
-    return PML_E_UNSUPPORTED;
-}
-
 int pml_rt_host__sort_run(void *p, struct ArrowArray *out, int64_t schema_id, const struct ArrowArray *array, pml_error *err)
 {
     pml_rt_host_ctx *ctx = p;
@@ -75,25 +68,54 @@ static void run_drop(void *p)
     (void)p;
 }
 
+/* What a merge gave. */
+typedef struct merged_batches {
+    struct ArrowArray *v;
+    size_t n, cap;
+} merged_batches;
+
+/* An output batch has at most so many rows as the merge takes at once, and ends early where its inputs are large. */
+static int take_batches(merged_batches *b, pml_env *env, pml_merge *m, pml_error *err)
+{
+    for (;; b->n++) {
+        if (b->n == b->cap) {
+            size_t cap = b->cap == 0 ? 4 : 2 * b->cap;
+            struct ArrowArray *v = pml_env__realloc(env, b->v, cap * sizeof *v);
+            if (v == NULL)
+                return pml_error__no_memory(err);
+            b->v = v;
+            b->cap = cap;
+        }
+        PML_RETURN_IF(pml_merge__next(m, &b->v[b->n], err));
+        if (b->v[b->n].release == NULL)
+            return PML_OK;
+    }
+}
+
 /* All batches of a merge as one array. */
 static int drain(struct ArrowArray *out, pml_rt_host_ctx *ctx, const pml_rt_layout *l, pml_merge *m, pml_error *err)
 {
-    for (;;) {
-        struct ArrowArray batch = {0}, joined = {0};
-        PML_RETURN_IF(pml_merge__next(m, &batch, err));
-        if (batch.release == NULL)
-            return PML_OK;
-        if (out->release == NULL) {
-            *out = batch;
-            continue;
-        }
-        const struct ArrowArray *both[] = {out, &batch};
-        int rc = pml_batch__concat(&joined, ctx->env, l->fields, l->n_fields, both, 2, err);
-        pml_array__release(&batch);
-        PML_RETURN_IF(rc);
-        pml_array__release(out);
-        *out = joined;
+    merged_batches b = {0};
+    const struct ArrowArray **inputs = NULL;
+    int rc;
+    PML_TRY(take_batches(&b, ctx->env, m, err));
+    if (b.n == 1) {
+        *out = b.v[0];
+        b.n = 0;
+        goto out;
     }
+    inputs = pml_env__calloc(ctx->env, b.n + 1, sizeof *inputs);
+    if (inputs == NULL)
+        PML_TRY(pml_error__no_memory(err));
+    for (size_t i = 0; i < b.n; i++)
+        inputs[i] = &b.v[i];
+    rc = pml_batch__concat(out, ctx->env, l->fields, l->n_fields, inputs, b.n, err);
+out:
+    for (size_t i = 0; i < b.n; i++)
+        pml_array__release(&b.v[i]);
+    pml_env__free(ctx->env, inputs);
+    pml_env__free(ctx->env, b.v);
+    return rc;
 }
 
 static int merge_all(struct ArrowArray *out, pml_rt_host_ctx *ctx, const pml_rt_layout *l, const pml_rt_merge *req, pml_error *err)
@@ -154,10 +176,10 @@ int pml_rt_host__merge_sorted(void *p, pml_rt_merged *out, const pml_rt_merge *r
 
 /* ---- one key ---- */
 
-/* Whether a row of the run is below the key, at it or above. */
+/* Whether a row of the run is below the key, which may have only the first columns, at it or above. */
 static int compare_key(const pml_rt_layout *l, const struct ArrowArray *run, int64_t row, const struct ArrowArray *keys, int64_t key_row)
 {
-    for (size_t i = 0; i < l->sorter.keys.n; i++) {
+    for (size_t i = 0; i < (size_t)keys->n_children; i++) {
         const pml_order_column *c = &l->sorter.keys.columns[i];
         int order = c->compare(c->type, run->children[c->position], row, keys->children[i], key_row);
         if (order != 0)
@@ -166,19 +188,46 @@ static int compare_key(const pml_rt_layout *l, const struct ArrowArray *run, int
     return 0;
 }
 
-/* The first row that is not below the key; above: that is above it. */
-static int64_t bound(const pml_rt_layout *l, const struct ArrowArray *run, const struct ArrowArray *keys, int64_t key_row, bool above)
+/* The first row that is not below the key. */
+static int64_t lower_bound(const pml_rt_layout *l, const struct ArrowArray *run, const struct ArrowArray *keys, int64_t key_row)
 {
     int64_t lo = 0, hi = run->length;
     while (lo < hi) {
         int64_t mid = lo + (hi - lo) / 2;
-        int order = compare_key(l, run, mid, keys, key_row);
-        if (order < 0 || (above && order == 0))
+        if (compare_key(l, run, mid, keys, key_row) < 0)
             lo = mid + 1;
         else
             hi = mid;
     }
     return lo;
+}
+
+/* Behind the rows of the key, the first of which is `from` if there is any. Mostly they are few. */
+static int64_t upper_bound(const pml_rt_layout *l, const struct ArrowArray *run, const struct ArrowArray *keys, int64_t key_row, int64_t from)
+{
+    int64_t lo = from, step = 1;
+    while (lo < run->length && compare_key(l, run, lo, keys, key_row) == 0) {
+        lo += step;
+        step = lo > run->length - step * 2 ? 1 : step * 2;
+    }
+    int64_t hi = lo < run->length ? lo : run->length;
+    for (lo = from; lo < hi;) { /* rows below lo are of the key, those from hi on are not */
+        int64_t mid = lo + (hi - lo) / 2;
+        if (compare_key(l, run, mid, keys, key_row) == 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+static int check_key(const pml_rt_layout *l, const struct ArrowArray *keys, int64_t key_row, pml_error *err)
+{
+    if (keys != NULL && keys->offset == 0 && keys->n_children >= 1 && keys->n_children <= (int64_t)l->merge.n_keys && key_row >= 0 &&
+        key_row < keys->length)
+        return PML_OK;
+    return pml_error__at(err, PML_E_INVAL, PML_PLACE_STORE, NULL, "key %lld is none of the %lld keys of up to %zu columns", (long long)key_row,
+                         keys == NULL ? 0 : (long long)keys->length, l->merge.n_keys);
 }
 
 int pml_rt_host__key_bounds(void *p, int64_t *lo, int64_t *hi, int64_t schema_id, const struct ArrowArray *run, const struct ArrowArray *keys,
@@ -187,10 +236,24 @@ int pml_rt_host__key_bounds(void *p, int64_t *lo, int64_t *hi, int64_t schema_id
     const pml_rt_layout *l;
     PML_RETURN_IF(keyed_layout(&l, p, schema_id, err));
     PML_RETURN_IF(check_rows(l, run, err));
-    if (keys == NULL || keys->offset != 0 || keys->n_children != (int64_t)l->merge.n_keys || key_row < 0 || key_row >= keys->length)
-        return pml_error__at(err, PML_E_INVAL, PML_PLACE_STORE, NULL, "key %lld is none of the %lld keys of %zu columns", (long long)key_row,
-                             keys == NULL ? 0 : (long long)keys->length, l->merge.n_keys);
-    *lo = bound(l, run, keys, key_row, false);
-    *hi = bound(l, run, keys, key_row, true);
+    PML_RETURN_IF(check_key(l, keys, key_row, err));
+    *lo = lower_bound(l, run, keys, key_row);
+    *hi = upper_bound(l, run, keys, key_row, *lo);
+    return PML_OK;
+}
+
+int pml_rt_host__find_key(void *p, int64_t *row, int64_t schema_id, const struct ArrowArray *array, int64_t before,
+                          const struct ArrowArray *keys, int64_t key_row, pml_error *err)
+{
+    const pml_rt_layout *l;
+    *row = -1;
+    PML_RETURN_IF(keyed_layout(&l, p, schema_id, err));
+    PML_RETURN_IF(check_rows(l, array, err));
+    PML_RETURN_IF(check_key(l, keys, key_row, err));
+    if (before < 0 || before > array->length)
+        return pml_error__at(err, PML_E_INVAL, PML_PLACE_STORE, NULL, "row %lld of %lld", (long long)before, (long long)array->length);
+    for (int64_t i = before - 1; i >= 0 && *row < 0; i--)
+        if (compare_key(l, array, i, keys, key_row) == 0)
+            *row = i;
     return PML_OK;
 }

@@ -15,6 +15,8 @@
 #include "stores/memory_store.h"
 
 #define JOIN_BYTES_DEFAULT ((uint64_t)4 << 20)
+#define RUN_BYTES_DEFAULT ((uint64_t)256 << 20)
+#define INLINE_ROWS_DEFAULT ((uint64_t)16384)
 
 static int refuse(pml_error *err, int code, const char *what, int64_t got, int64_t expected)
 {
@@ -79,6 +81,7 @@ static int memory_seal(void *store, void **segment, pml_error *err)
     rc = pml_mem_store__close_chunk(s, err);
     if (rc != PML_OK)
         return rc;
+    pml_mem_store__forget_job(s);
     seg = pml_mem_segment__new(s->account);
     if (seg == NULL)
         return pml_store__no_memory(err);
@@ -291,6 +294,7 @@ static void memory_release(void *store)
 {
     mem_store *s = store;
     mem_account *account = s->account;
+    pml_mem_store__forget_job(s);
     drop_rows(s);
     pthread_mutex_destroy(&s->m);
     pml_mem_account__free(account, s, sizeof *s);
@@ -385,6 +389,9 @@ static int memory_store_open(void *backend, void **store, const pml_rt_store_vtb
     s->n_columns = p.schema->n_children;
     s->keyed = p.mode == PML_RT_MODE_PRIMARY_KEY;
     s->join_bytes = size_option(&p, "realtime.memory.chunk-bytes", JOIN_BYTES_DEFAULT);
+    s->run_bytes = size_option(&p, "realtime.memory.max-run-bytes", RUN_BYTES_DEFAULT);
+    uint64_t rows = size_option(&p, "realtime.memory.inline-merge-rows", INLINE_ROWS_DEFAULT);
+    s->inline_rows = rows > INT64_MAX ? INT64_MAX : (int64_t)rows;
     s->next_room = MEM_OPEN_ROWS_FIRST;
     s->floor = s->end = p.committed_end;
     *store = s;
@@ -416,7 +423,7 @@ static const pml_rt_plugin plugin = {.struct_size = sizeof(pml_rt_plugin),
                                      .abi_minor = PML_RT_ABI_MINOR,
                                      .name = "memory",
                                      .version = "1",
-                                     .caps = PML_RT_CAP_MODE_APPEND | PML_RT_CAP_MODE_KEY,
+                                     .caps = PML_RT_CAP_MODE_APPEND | PML_RT_CAP_MODE_KEY | PML_RT_CAP_LOOKUP,
                                      .open = memory_open,
                                      .store_open = memory_store_open,
                                      .close = memory_plugin_close};

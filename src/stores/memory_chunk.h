@@ -18,6 +18,7 @@
 
 #include "stores/abi.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
@@ -30,6 +31,7 @@ typedef struct mem_account {
     uint32_t stats_mode; /* PML_RT_STATS_*; NONE without them */
     int64_t schema_id;
     size_t n_columns; /* of the transport schema */
+    pthread_mutex_t sorted_m; /* guards `sorted` of all chunks; nothing else is done under it */
 } mem_account;
 
 int pml_mem_account__new(mem_account **out, const pml_rt_host *host, pml_error *err);
@@ -66,10 +68,15 @@ typedef struct mem_chunk {
     uint64_t bytes;      /* charged to the host */
     uint64_t data_bytes; /* of the rows in an open chunk, without free room */
     _Atomic(mem_stats *) stats; /* made by the first query that can use them */
+    struct mem_chunk *sorted;   /* of an open chunk of rows with keys: those that a query saw, as a run; a reference. NULL: none */
 } mem_chunk;
 
 /* A chunk still without its array. Charges the bytes. */
 int pml_mem_chunk__new(mem_chunk **out, mem_account *account, const pml_rt_batch *batch, pml_error *err);
+/* The run of the first `rows` rows of an open chunk, a reference; NULL: nobody has made it. */
+mem_chunk *pml_mem_chunk__sorted(mem_chunk *open, int64_t rows);
+/* Keeps a run (NULL: none) for queries to come, instead of that of fewer rows. */
+void pml_mem_chunk__keep_sorted(mem_chunk *open, mem_chunk *run);
 /* Whether a row of a closed chunk may match. Makes its statistics when they are missing; without memory for them: true. */
 bool pml_mem_chunk__may_match(mem_chunk *c, const void *predicate);
 

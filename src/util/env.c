@@ -122,6 +122,8 @@ static void env_fill(pml_env *env, const pml_env_options *o)
     else
         env->random = (pml_random){NULL, system_random};
     env->log = o != NULL && o->logger != NULL ? *o->logger : (pml_logger){NULL, system_log};
+    if (env->random.bytes(env->random.ctx, &env->hash_seed, sizeof env->hash_seed) != PML_OK)
+        env->hash_seed = (uint64_t)(uintptr_t)env; /* which is hard to guess, too; who needs real randomness will see the failure */
 }
 
 int pml_env_new(pml_env **out, const pml_env_options *options, pml_error *err)

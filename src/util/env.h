@@ -16,6 +16,7 @@ struct pml_env {
     pml_clock clock;
     pml_random random;
     pml_logger log;
+    uint64_t hash_seed; /* of hashes over bytes that others wrote: who does not know it cannot make them collide */
     /* Filled by higher layers on first use, never by util: the bridge and the registered stores. Freed through these. */
     void *slots[5];
     void (*slot_free[5])(pml_env *env, void *slot);

@@ -78,8 +78,8 @@ exits 1 ingest t column.jsonl
 says '"_kind" says what a row is'
 
 # What is not written.
-exits 3 table create no --columns "$columns" --primary-key id
-says "needs bucket:dynamic"
+exits 3 table create no --columns "$columns" --primary-key id --partition-by p
+says "needs cross-partition"
 exits 3 table create no --columns "$columns" --primary-key id --bucket -2
 says "needs bucket:postpone"
 for option in changelog-producer=input file.format=orc file.format=avro file.format.per.level=0:orc file.compression.per.level=0:lz4 \
