@@ -247,10 +247,40 @@ static const operation operations[] = {
     {6, model_reopen_writer}, {10, op_clock},   {20, op_offsets},
     {5, op_other},       {8, model_tag},        {10, model_reanchor}};
 
+static void op_read_plan(rt_model *m)
+{
+    for (int i = 0; i < 2; i++) {
+        model_stream_open(m);
+        model_stream_step(m, true);
+    }
+}
+static void op_compact(rt_model *m) { model_foreign(m, FOREIGN_COMPACT); }
+static void op_truncate(rt_model *m) { model_foreign(m, model_chance(m, 50) ? FOREIGN_TRUNCATE : FOREIGN_OUR_REMOVAL); }
+
+static void scripted(rt_model *m, char letter)
+{
+    static const struct {
+        char letter;
+        void (*run)(rt_model *m);
+    } ops[] = {{'w', op_write},      {'s', model_seal},   {'p', model_prepare},  {'c', model_commit}, {'x', model_abort},   {'a', op_advance},
+               {'l', model_plan_new}, {'r', op_read_plan}, {'e', op_read},        {'k', op_kill},      {'f', op_compact},    {'t', op_truncate},
+               {'o', model_reopen_writer}};
+    for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++)
+        if (ops[i].letter == letter) {
+            ops[i].run(m);
+            return;
+        }
+    model_fail(m, "no operation has the letter '%c'", letter);
+}
+
 static void step(rt_model *m)
 {
     int total = 0;
     (void)atomic_fetch_add(&m->t->wall_ms, 1 + model_below(m, 40));
+    if (m->o->script != NULL) {
+        scripted(m, m->o->script[m->out->step]);
+        return;
+    }
     for (size_t i = 0; i < sizeof operations / sizeof operations[0]; i++)
         total += operations[i].weight;
     int64_t at = model_below(m, total);
@@ -287,9 +317,11 @@ static void set_up(rt_model *m)
         m->shape = keyed[model_below(m, sizeof keyed / sizeof keyed[0])];
     else
         m->shape = shapes[model_below(m, sizeof shapes / sizeof shapes[0])];
+    if (m->o->script != NULL)
+        m->shape = (m->o->keyed ? keyed : shapes)[m->o->seed % 2 == 0 ? 0 : m->o->keyed ? 2 : 5];
     m->n_buckets = m->shape.buckets > 0 ? m->shape.buckets : 1;
     if (m->o->keyed) {
-        m->shape.keyed = &rt_variants[model_below(m, (int64_t)rt_n_variants)];
+        m->shape.keyed = &rt_variants[m->o->script != NULL ? (int64_t)(m->o->seed / 2 % rt_n_variants) : model_below(m, (int64_t)rt_n_variants)];
         m->shape.salt = m->o->seed;
     }
     m->n_parts = !m->shape.partitioned ? 1 : m->o->keyed ? RT_NULL_PARTITION : RT_PARTITIONS; /* a key has no null */

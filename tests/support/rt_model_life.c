@@ -185,8 +185,9 @@ void model_reopen_writer(rt_model *m)
     bool covered = true;
     if (model_chance(m, 60))
         model_prepare(m);
-    for (int pb = 0; pb < m->n_pbs; pb++)
-        covered = covered && (!m->live[pb].open || m->live[pb].prepared == m->live[pb].next);
+    for (int pb = 0; pb < m->n_pbs; pb++) /* rows that writers pass over are no loss */
+        for (size_t i = 0; i < m->live[pb].offsets.n; i++)
+            covered = covered && (m->live[pb].offsets.v[i] < m->live[pb].prepared || !model_is_kept(m, m->live[pb].ids.v[i]));
     int rc = pml_rt_writer_close(m->writer, &err);
     m->writer = rc == PML_OK ? NULL : m->writer;
     model_log(m, "close the writer: %s", pml_error_name(rc));
