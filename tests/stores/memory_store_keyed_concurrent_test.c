@@ -5,7 +5,10 @@
  */
 #include "stores/memory.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "columnar/array_memory.h"
 #include "realtime/rt_host.h"
@@ -249,12 +252,15 @@ static void seal(fixture *f)
 
 /* ---- tests ---- */
 
+/* Nearly every merge is left to the thread. */
+static const pml_rt_kv few_inline = {{"realtime.memory.inline-merge-rows", 33}, {"100", 3}};
+
 static void episode(uint64_t seed)
 {
     static const int64_t sizes[] = {1, 1, 1, 2, 30, 63, 64, 100, 1000, 5000};
     fixture f;
     held_view held[HELD] = {{0}};
-    open_store(&f, seed, (seed % 3 == 0) ? 5 : 2000, NULL, 0);
+    open_store(&f, seed, (seed % 3 == 0) ? 5 : 2000, seed % 2 == 0 ? &few_inline : NULL, 0);
     for (int step = 0; step < 400 && f.next < ROWS_MAX - 5000; step++) {
         int64_t dice = (int64_t)(test_random(f.t) % 100), lo = (int64_t)(test_random(f.t) % (uint64_t)f.n_keys);
         held_view *v = &held[dice % HELD];
@@ -308,8 +314,108 @@ static void ten_thousand_writes_leave_few_runs(void **state)
     }
 }
 
+/* ---- threads ---- */
+
+typedef struct watcher {
+    const fixture *f;
+    atomic_bool stop, wrong;
+    int64_t looks;
+    size_t runs_max;
+    pthread_t thread;
+} watcher;
+
+/* Whether a view's rows are as many as it says, and each run is in order. */
+static bool is_whole(watcher *w)
+{
+    held_view v = take_view(w->f);
+    pml_rt_view_info info = {.struct_size = sizeof info};
+    pml_rt_streams s = {.struct_size = sizeof s};
+    const pml_rt_query q = {.struct_size = sizeof q, .read_schema = &w->f->transport, .limit = -1};
+    int64_t rows = 0;
+    bool ok = v.vt->info(v.view, &info, NULL) == PML_OK && v.vt->query_streams(v.view, &s, &q, NULL) == PML_OK;
+    w->runs_max = s.n > w->runs_max ? s.n : w->runs_max;
+    for (size_t i = 0; i < s.n; i++) {
+        struct ArrowArray a = {0};
+        int64_t last = -1;
+        while (ok && (ok = s.v[i].get_next(&s.v[i], &a) == 0) && a.release != NULL) {
+            const int64_t *keys = (const int64_t *)a.children[SYSTEM]->buffers[1] + a.children[SYSTEM]->offset + a.offset;
+            for (int64_t row = 0; row < a.length; last = keys[row++])
+                ok = ok && keys[row] >= last;
+            rows += a.length;
+            pml_array__release(&a);
+        }
+        s.v[i].release(&s.v[i]);
+    }
+    if (s.free != NULL)
+        s.free(&s);
+    drop_view(&v);
+    return ok && rows == info.rows;
+}
+
+static void *watch(void *arg)
+{
+    watcher *w = arg;
+    for (; !atomic_load(&w->stop); w->looks++)
+        if (!is_whole(w))
+            atomic_store(&w->wrong, true);
+    return NULL;
+}
+
+static void readers_and_the_merging_thread_see_whole_views(void **state)
+{
+    (void)state;
+    enum { WATCHERS = 2 };
+    fixture f;
+    watcher w[WATCHERS];
+    int64_t writes = test_setting("WRITES", 600, 1, 100000);
+    open_store(&f, test_seed(), 3000, &few_inline, 0);
+    for (int i = 0; i < WATCHERS; i++) {
+        w[i] = (watcher){.f = &f};
+        assert_int_equal(pthread_create(&w[i].thread, NULL, watch, &w[i]), 0);
+    }
+    for (int64_t i = 0; i < writes && f.next < ROWS_MAX - 300; i++) {
+        write_rows(&f, i % 7 == 0 ? 1 : 64 + i % 200);
+        if (i % 150 == 149)
+            seal(&f);
+    }
+    for (int i = 0; i < WATCHERS; i++) {
+        atomic_store(&w[i].stop, true);
+        assert_int_equal(pthread_join(w[i].thread, NULL), 0);
+        assert_false(atomic_load(&w[i].wrong));
+        print_message("%lld looks, at most %zu runs\n", (long long)w[i].looks, w[i].runs_max);
+    }
+    held_view v = take_view(&f);
+    (void)check_view(&f, &v, 0, f.n_keys);
+    drop_view(&v);
+    close_store(&f);
+}
+
+/* What the thread has merged comes in with the next chunk. */
+static void the_thread_leaves_few_runs(void **state)
+{
+    (void)state;
+    fixture f;
+    size_t runs = 1000;
+    open_store(&f, 9, 1000000, &few_inline, 0);
+    for (int i = 0; i < 60; i++)
+        write_rows(&f, 64);
+    for (int tries = 0; tries < 2000 && runs > 40 && f.next < ROWS_MAX - 64; tries++) {
+        const struct timespec pause = {0, 1000000};
+        held_view v = take_view(&f);
+        runs = check_view(&f, &v, 0, f.n_keys);
+        drop_view(&v);
+        (void)nanosleep(&pause, NULL);
+        if (runs > 40)
+            write_rows(&f, 64);
+    }
+    assert_in_range(runs, 1, 40);
+    close_store(&f);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_row_comes_once_and_in_order), cmocka_unit_test(ten_thousand_writes_leave_few_runs)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_row_comes_once_and_in_order), cmocka_unit_test(ten_thousand_writes_leave_few_runs),
+        cmocka_unit_test(readers_and_the_merging_thread_see_whole_views), cmocka_unit_test(the_thread_leaves_few_runs)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
