@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "columnar/array_memory.h"
+#include "realtime/rt_context.h"
 #include "realtime/rt_host.h"
 #include "support/test_env.h"
 
@@ -31,13 +32,17 @@ typedef struct fixture {
     int64_t *keys; /* by offset */
     int64_t next, sealed;
     int64_t n_keys; /* keys are drawn from so many */
+    bool collapse;  /* the newest row of a key in a segment is enough */
+    int64_t ends[64];
+    size_t n_ends; /* of segments */
+    int64_t collapsed;
 } fixture;
 
 static void open_store(fixture *f, uint64_t seed, int64_t n_keys, const pml_rt_kv *option, uint32_t flags)
 {
     const int32_t key = 0;
     pml_error err = PML_ERROR_INIT;
-    *f = (fixture){.t = test_env_open(NULL), .n_keys = n_keys, .plugin = pml_memory_store_plugin()};
+    *f = (fixture){.t = test_env_open(NULL), .n_keys = n_keys, .collapse = flags != 0, .plugin = pml_memory_store_plugin()};
     f->t->random_state = seed;
     f->keys = calloc(ROWS_MAX, sizeof *f->keys);
     assert_non_null(f->keys);
@@ -187,6 +192,17 @@ static void bound(struct ArrowArray *out, const fixture *f, int64_t key)
     must_ok(pml_batch__from_columns(out, f->t->env, &c, 1, 1, NULL), NULL);
 }
 
+/* Whether a row of a view is needed: all are, or the newest of its key in its segment. */
+static bool is_needed(const fixture *f, int64_t offset, int64_t end)
+{
+    for (size_t i = 0; i < f->n_ends; i++)
+        end = f->ends[i] > offset && f->ends[i] < end ? f->ends[i] : end;
+    for (int64_t o = offset + 1; f->collapse && o < end; o++)
+        if (f->keys[o] == f->keys[offset])
+            return false;
+    return true;
+}
+
 /* Every row of the view whose key is in [lo, hi), and no other. Returns the number of runs. */
 static size_t check_view(const fixture *f, const held_view *v, int64_t lo, int64_t hi)
 {
@@ -207,7 +223,7 @@ static size_t check_view(const fixture *f, const held_view *v, int64_t lo, int64
     seen got = look(f, &s);
     for (int64_t o = 0; o < f->next; o++) {
         bool wanted = o < v->end && f->keys[o] >= lo && f->keys[o] < hi;
-        if (got.rows[o] != wanted)
+        if (got.rows[o] > wanted || (got.rows[o] < wanted && is_needed(f, o, v->end)))
             fail_msg("the row with offset %lld and key %lld came %d times", (long long)o, (long long)f->keys[o], got.rows[o]);
     }
     free(got.rows);
@@ -232,9 +248,15 @@ static void check_segment(fixture *f, void *segment)
     assert_int_equal(info.rows, f->next - f->sealed);
     must_ok(f->vt->commit_streams(f->store, &s, segment, &err), &err);
     seen got = look(f, &s);
-    assert_int_equal(got.n, f->next - f->sealed);
-    for (int64_t o = f->sealed; o < f->next; o++)
-        assert_int_equal(got.rows[o], 1);
+    uint64_t hash = info.collapsed_hash;
+    assert_int_equal(got.n + info.collapsed_rows, f->next - f->sealed);
+    assert_true(f->collapse || info.collapsed_rows == 0);
+    for (int64_t o = f->sealed; o < f->next; o++) {
+        assert_true(got.rows[o] == 1 || (got.rows[o] == 0 && f->collapse && !is_needed(f, o, f->next)));
+        hash += (uint64_t)got.rows[o] * pml_rt_mix64((uint64_t)o) - pml_rt_mix64((uint64_t)o);
+    }
+    assert_int_equal(hash, 0);
+    f->collapsed += info.collapsed_rows;
     free(got.rows);
     f->vt->segment_release(segment);
 }
@@ -248,6 +270,8 @@ static void seal(fixture *f)
     if (segment != NULL)
         check_segment(f, segment);
     f->sealed = f->next;
+    assert_true(f->n_ends < sizeof f->ends / sizeof f->ends[0]);
+    f->ends[f->n_ends++] = f->next;
 }
 
 /* ---- tests ---- */
@@ -255,13 +279,13 @@ static void seal(fixture *f)
 /* Nearly every merge is left to the thread. */
 static const pml_rt_kv few_inline = {{"realtime.memory.inline-merge-rows", 33}, {"100", 3}};
 
-static void episode(uint64_t seed)
+static void episode(uint64_t seed, uint32_t flags)
 {
     static const int64_t sizes[] = {1, 1, 1, 2, 30, 63, 64, 100, 1000, 5000};
     fixture f;
     held_view held[HELD] = {{0}};
-    open_store(&f, seed, (seed % 3 == 0) ? 5 : 2000, seed % 2 == 0 ? &few_inline : NULL, 0);
-    for (int step = 0; step < 400 && f.next < ROWS_MAX - 5000; step++) {
+    open_store(&f, seed, (seed % 3 == 0) ? 5 : 2000, seed % 2 == 0 ? &few_inline : NULL, flags);
+    for (int step = 0; step < 300 && f.next < ROWS_MAX - 5000; step++) {
         int64_t dice = (int64_t)(test_random(f.t) % 100), lo = (int64_t)(test_random(f.t) % (uint64_t)f.n_keys);
         held_view *v = &held[dice % HELD];
         if (dice < 90) {
@@ -282,6 +306,7 @@ static void episode(uint64_t seed)
         drop_view(&held[i]);
     }
     seal(&f);
+    assert_true(flags == 0 || f.collapsed > 0);
     close_store(&f);
 }
 
@@ -291,7 +316,17 @@ static void every_row_comes_once_and_in_order(void **state)
     uint64_t seed = test_seed();
     int64_t rounds = test_setting("ROUNDS", 6, 1, 1000000);
     for (int64_t i = 0; i < rounds; i++)
-        episode(seed + (uint64_t)i);
+        episode(seed + (uint64_t)i, 0);
+}
+
+/* realtime-pk.md 14.6 */
+static void collapsed_rows_are_counted_and_the_newest_stays(void **state)
+{
+    (void)state;
+    uint64_t seed = test_seed();
+    int64_t rounds = test_setting("ROUNDS", 6, 1, 1000000);
+    for (int64_t i = 0; i < rounds; i++)
+        episode(seed + (uint64_t)i, 1);
 }
 
 /* realtime-pk.md 11.4 */
@@ -415,7 +450,8 @@ static void the_thread_leaves_few_runs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_row_comes_once_and_in_order), cmocka_unit_test(ten_thousand_writes_leave_few_runs),
+        cmocka_unit_test(every_row_comes_once_and_in_order), cmocka_unit_test(collapsed_rows_are_counted_and_the_newest_stays),
+        cmocka_unit_test(ten_thousand_writes_leave_few_runs),
         cmocka_unit_test(readers_and_the_merging_thread_see_whole_views), cmocka_unit_test(the_thread_leaves_few_runs)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
