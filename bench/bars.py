@@ -5,6 +5,8 @@ import collections
 
 OURS, ARROW, PYPAIMON, RUST = "paimon-live", "plain-arrow", "pypaimon", "pypaimon-rust"
 APPEND, SCAN, FILES = "rows", "scan_rows", "files"  # sizes that the command line says
+KEYED = "keyed_rows"  # as many as those of the scans
+CASES = {APPEND: "append", SCAN: "append", FILES: "files", KEYED: "keys-runs"}  # that make the common tables
 
 
 class JavaTable(collections.namedtuple("JavaTable", "runs rows buckets")):

@@ -166,6 +166,21 @@ int bench_batches(bench *b, int64_t first, int64_t rows, int64_t batch_rows, pml
     return fail(err, PML_E_NOMEM, "no memory for the batches", (int64_t)b->n_batches, (int64_t)n);
 }
 
+int64_t bench_scattered(int64_t id)
+{
+    return (int64_t)((uint64_t)id * 0x9e3779b97f4a7c15u >> 1);
+}
+
+void bench_scatter(bench *b)
+{
+    for (size_t i = 0; i < b->n_batches; i++) {
+        const struct ArrowArray *ids = b->batches[i].children[0];
+        int64_t *v = (int64_t *)(uintptr_t)ids->buffers[1];
+        for (int64_t row = 0; row < ids->length; row++)
+            v[row] = bench_scattered(v[row]);
+    }
+}
+
 void bench_close(bench *b)
 {
     bench_batches_clear(b);
@@ -273,6 +288,21 @@ int bench_live_open(pml_rt_context **context, pml_rt_writer **writer, bench *b, 
     int rc = bench_create(b, "\"bucket\":\"1\",\"bucket-key\":\"id\",\"realtime.enabled\":\"true\"", 0, err);
     if (rc == PML_OK)
         rc = pml_rt_context_open(context, b->env, NULL, err);
+    return rc == PML_OK ? pml_rt_writer_open(writer, b->table, *context, NULL, err) : rc;
+}
+
+int bench_keys_open(pml_rt_context **context, pml_rt_writer **writer, bench *b, pml_error *err)
+{
+    const pml_option_pair preview = {"realtime.primary-key.preview", "true"};
+    pml_rt_context_options o = PML_RT_CONTEXT_OPTIONS_INIT;
+    int rc = PML_OK;
+    o.options = &preview;
+    o.n_options = 1;
+    b->key = "id";
+    if (b->table == NULL)
+        rc = bench_create(b, "\"bucket\":\"1\",\"write-only\":\"true\",\"realtime.enabled\":\"true\"", 0, err);
+    if (rc == PML_OK)
+        rc = pml_rt_context_open(context, b->env, &o, err);
     return rc == PML_OK ? pml_rt_writer_open(writer, b->table, *context, NULL, err) : rc;
 }
 

@@ -34,7 +34,7 @@ typedef struct bench_case {
 } bench_case;
 
 /* Each ends with a name of NULL. */
-extern const bench_case read_cases[], plan_cases[], write_cases[], live_cases[], prepare_cases[];
+extern const bench_case read_cases[], plan_cases[], write_cases[], live_cases[], keys_cases[], prepare_cases[], lookup_cases[];
 
 double bench_wall(void);
 double bench_cpu(void);    /* of the process, user and system */
@@ -66,6 +66,9 @@ int bench_open(bench *b, pml_error *err);
 /* Makes batches of rows `first` and up, instead of those that b has. */
 int bench_batches(bench *b, int64_t first, int64_t rows, int64_t batch_rows, pml_error *err);
 void bench_batches_clear(bench *b);
+/* Puts the ids of the batches in no order; each stays once. scattered: what becomes of an id. */
+void bench_scatter(bench *b);
+int64_t bench_scattered(int64_t id);
 void bench_close(bench *b); /* env, too */
 /* Writes the batches and commits once. */
 int bench_append(bench *b, pml_error *err);
@@ -85,8 +88,10 @@ int bench_plan(pml_plan **out, bench *b, const bench_query *query, pml_error *er
 int bench_read(int64_t *rows, bench *b, const bench_query *query, pml_error *err);
 int bench_expect(const char *what, int64_t got, int64_t wanted, pml_error *err);
 
-/* A live table of one bucket with its writer. close takes NULLs and drops what is not committed. */
+/* A live table of one bucket with its writer. close takes NULLs and drops what is not committed. keys: with the id as primary key; the
+   table may be open already. */
 int bench_live_open(pml_rt_context **context, pml_rt_writer **writer, bench *b, pml_error *err);
+int bench_keys_open(pml_rt_context **context, pml_rt_writer **writer, bench *b, pml_error *err);
 void bench_live_close(pml_rt_context *context, pml_rt_writer *writer);
 
 /* Calls of fsync, fdatasync, syncfs by this process so far. */

@@ -74,15 +74,25 @@ static int run_one_row(bench *b, pml_error *err)
     return rc;
 }
 
-/* Plan and read of rows that came one by one. */
-static int run_read_back(bench *b, pml_error *err)
+static int write_thousands(double *cpu, bench *b, pml_rt_writer *writer, pml_error *err)
+{
+    int rc = bench_batches(b, 0, b->rows, BENCH_LIVE_ROWS, err);
+    *cpu = 0;
+    for (size_t i = 0; rc == PML_OK && i < b->n_batches; i++)
+        rc = pml_rt_write(NULL, writer, &b->batches[i], &b->schema, NULL, err);
+    bench_batches_clear(b);
+    return rc;
+}
+
+/* Plan and read of them. */
+static int read_back(bench *b, int (*write)(double *, bench *, pml_rt_writer *, pml_error *), pml_error *err)
 {
     double cpu, least = 1e9;
     pml_rt_context *context = NULL;
     pml_rt_writer *writer = NULL;
     int rc = bench_live_open(&context, &writer, b, err);
     if (rc == PML_OK)
-        rc = write_rows(&cpu, b, writer, err);
+        rc = write(&cpu, b, writer, err);
     for (int i = 0; rc == PML_OK && i < READS; i++) {
         int64_t rows;
         cpu = bench_cpu();
@@ -98,6 +108,16 @@ static int run_read_back(bench *b, pml_error *err)
     }
     bench_live_close(context, writer);
     return rc;
+}
+
+static int run_read_back(bench *b, pml_error *err)
+{
+    return read_back(b, write_rows, err);
+}
+
+static int run_read_back_batches(bench *b, pml_error *err)
+{
+    return read_back(b, write_thousands, err);
 }
 
 /* Large batches, which are taken as they are. */
@@ -161,6 +181,7 @@ const bench_case live_cases[] = {
     {"live", run_live, "writes ROWS rows to memory in calls of 1,000 rows"},
     {"one-row", run_one_row, "the same in calls of one row"},
     {"read-back", run_read_back, "reads ROWS rows that were written one by one"},
+    {"read-back-batches", run_read_back_batches, "the same, written 1,000 at a time"},
     {"moved", run_moved, "write calls of 20,000 rows"},
     {"freshness", run_freshness, "writes 1,000 rows and reads them by id, beside ROWS in memory"},
     {0}};

@@ -10,7 +10,7 @@
 
 #include "bench.h"
 
-static const bench_case *const tables[] = {write_cases, prepare_cases, live_cases, read_cases, plan_cases};
+static const bench_case *const tables[] = {write_cases, prepare_cases, live_cases, keys_cases, read_cases, plan_cases, lookup_cases};
 enum { TABLES = sizeof tables / sizeof tables[0], WORDS_MIN = 4 };
 
 static const bench_case *case_find(const char *name)
@@ -27,7 +27,7 @@ static int usage(void)
     (void)fprintf(stderr, "Usage: pml-bench CASE DIR ROWS [OPTION=VALUE...]\n");
     for (size_t i = 0; i < TABLES; i++)
         for (const bench_case *c = tables[i]; c->name != NULL; c++)
-            (void)fprintf(stderr, "  %-15s %s\n", c->name, c->about);
+            (void)fprintf(stderr, "  %-18s %s\n", c->name, c->about);
     return 2;
 }
 

@@ -58,20 +58,22 @@ static int write_paced(size_t *done, double *laps, size_t n, bench *b, pml_rt_wr
 static int load_rows(bench *b, pml_rt_writer *writer, pml_error *err)
 {
     int rc = bench_batches(b, 0, b->rows, BENCH_LIVE_ROWS, err);
+    if (b->key != NULL)
+        bench_scatter(b);
     for (size_t i = 0; rc == PML_OK && i < b->n_batches; i++)
         rc = pml_rt_write(NULL, writer, &b->batches[i], &b->schema, NULL, err);
     return rc;
 }
 
 /* ROWS rows in memory, prepared and committed: what the two calls cost. */
-static int run_prepare(bench *b, pml_error *err)
+static int prepare_and_commit(bench *b, int (*open)(pml_rt_context **, pml_rt_writer **, bench *, pml_error *), pml_error *err)
 {
     pml_rt_context *context = NULL;
     pml_rt_writer *writer = NULL;
     pml_rt_prepared *prepared = NULL;
     int rc = bench_warm_up(b, err);
     if (rc == PML_OK)
-        rc = bench_live_open(&context, &writer, b, err);
+        rc = open(&context, &writer, b, err);
     if (rc == PML_OK)
         rc = load_rows(b, writer, err);
     bench_lap begin = bench_begin();
@@ -87,6 +89,16 @@ static int run_prepare(bench *b, pml_error *err)
     pml_rt_prepared_free(prepared);
     bench_live_close(context, writer);
     return rc;
+}
+
+static int run_prepare(bench *b, pml_error *err)
+{
+    return prepare_and_commit(b, bench_live_open, err);
+}
+
+static int run_keys_prepare(bench *b, pml_error *err)
+{
+    return prepare_and_commit(b, bench_keys_open, err);
 }
 
 /* Write calls of 1,000 rows alone, then beside a prepare of ROWS rows. */
@@ -131,5 +143,6 @@ static int run_prepare_writes(bench *b, pml_error *err)
 
 const bench_case prepare_cases[] = {
     {"prepare", run_prepare, "turns ROWS rows in memory into files and commits"},
+    {"keys-prepare", run_keys_prepare, "the same of rows with keys, which came in no order"},
     {"prepare-writes", run_prepare_writes, "writes of 1,000 rows beside a prepare of ROWS"},
     {0}};

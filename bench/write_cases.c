@@ -30,12 +30,7 @@ static int run_scattered(bench *b, const char *key, const char *options, pml_err
         rc = bench_create(b, options, 0, err);
     if (rc == PML_OK)
         rc = bench_batches(b, 0, b->rows, UPSERT_BATCH_ROWS, err);
-    for (size_t i = 0; rc == PML_OK && i < b->n_batches; i++) {
-        const struct ArrowArray *ids = b->batches[i].children[0];
-        int64_t *v = (int64_t *)(uintptr_t)ids->buffers[1];
-        for (int64_t row = 0; row < ids->length; row++)
-            v[row] = (int64_t)((uint64_t)v[row] * 0x9e3779b97f4a7c15u >> 1);
-    }
+    bench_scatter(b);
     bench_lap begin = bench_begin();
     if (rc == PML_OK)
         rc = bench_append(b, err);

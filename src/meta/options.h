@@ -14,6 +14,8 @@ typedef struct pml_table_options {
     /* Parsed values, defaults filled in. Strings borrow from the schema or the overrides. */
     int32_t bucket; /* -1 unaware or dynamic, -2 postpone, n > 0 */
     enum { PML_BUCKET_FUNCTION_DEFAULT = 0, PML_BUCKET_FUNCTION_MOD } bucket_function;
+    int64_t dynamic_target_rows;
+    int32_t dynamic_buckets_max; /* -1: no limit but that of the numbers */
     bool append_ordered, write_only;
     const char *file_format, *file_compression;
     int32_t zstd_level;
@@ -91,6 +93,7 @@ typedef struct pml_table_options {
     bool realtime_enabled, rt_primary_key;
     const char *rt_store;
     int32_t rt_stats_mode; /* PML_RT_STATS_* */
+    enum { PML_RT_COLLAPSE_OFF = 0, PML_RT_COLLAPSE_AUTO } rt_collapse;
     bool rt_offset_external;
     int32_t rt_validate_input; /* pml_check_level */
     bool rt_accept_update_after;
@@ -116,6 +119,8 @@ int pml_table_options__parse(pml_table_options *out, const pml_table_schema *s, 
 int pml_table_options__stats_mode(pml_stats_mode *out, const pml_table_schema *s, const pml_table_options *o, size_t column,
                                   pml_error *err);
 
+/* Whether index files say which bucket a key is in (M 9.1): a primary key, and no fixed number of buckets. */
+bool pml_table_options__is_dynamic(const pml_table_options *o, const pml_table_schema *s);
 /* Whether merging takes, of a key's rows that were compacted, only the one of the lowest level (D 10.2). */
 bool pml_table_options__is_lookup(const pml_table_options *o);
 /* Whether changelogs outlive their snapshots, in changelog/. */

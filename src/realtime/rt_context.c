@@ -58,8 +58,10 @@ int pml_rt_context_open(pml_rt_context **out, pml_env *env, const pml_rt_context
     pml_map__init(&c->pbs_by_texts, env);
     pml_rwlock__init(&c->registry, "ctx.registry", RT_RANK_REGISTRY);
     pml_mutex__init(&c->flight_mu, "ctx.flight_mu", 0);
+    pml_mutex__init(&c->assign_mu, "ctx.assign_mu", 0);
     pml_mutex__init(&c->progress_mu, "ctx.progress_mu", RT_RANK_PROGRESS);
     pml_effective_cache__init(&c->effective_cache);
+    pml_rt_sequences__init(&c->sequences, env);
     pml_rt_tickets__init(&c->tickets, env);
     pml_rt_counts__init(&c->counts);
     PML_TRY(copy_overrides(c, options, err));
@@ -98,9 +100,12 @@ static void context_free(pml_rt_context *c)
         c->plugin->close(c->backend);
     pml_rt_host__release(c->host);
     pml_effective_cache__clear(&c->effective_cache);
+    pml_rt_sequences__clear(&c->sequences);
     pml_rwlock__destroy(&c->registry);
     pml_mutex__destroy(&c->progress_mu);
     pml_mutex__destroy(&c->flight_mu);
+    pml_mutex__destroy(&c->assign_mu);
+    pml_bucket_assigner__free(c->assigner);
     if (c->function.drop != NULL)
         c->function.drop(c->function.self);
     pml_table_release(c->table);
@@ -125,6 +130,8 @@ void pml_rt_context_close(pml_rt_context *c)
         atomic_store(&c->closed, true);
         pml_rt_context__drop_flight(c);
         pml_rt_tickets__end(c);
+        if (c->host != NULL)
+            pml_rt_host__end(c->host);
     }
     pml_rt_context__release(c);
 }
@@ -373,6 +380,14 @@ int64_t pml_rt_context__newest_id(pml_rt_context *c)
     id = c->opened.id > id ? c->opened.id : id;
     pml_mutex__unlock(&c->progress_mu);
     return id;
+}
+
+void pml_rt_context__note_planned(pml_rt_context *c, int64_t snapshot_id)
+{
+    pml_mutex__lock(&c->progress_mu);
+    if (snapshot_id > c->planned_id)
+        c->planned_id = snapshot_id;
+    pml_mutex__unlock(&c->progress_mu);
 }
 
 int pml_rt_context__latest_progress(pml_effective **out, pml_rt_context *c, pml_error *err)

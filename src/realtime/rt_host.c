@@ -369,6 +369,7 @@ int pml_rt_host__new(pml_rt_host_ctx **out, pml_env *env, pml_error *err)
     ctx->env = env;
     pml_env_acquire(env);
     pml_mutex__init(&ctx->m, "rt_host", 0);
+    pml_rt_worker__init(&ctx->worker, env);
     ctx->host = (pml_rt_host){.struct_size = sizeof ctx->host,
                               .abi_minor = PML_RT_ABI_MINOR,
                               .ctx = ctx,
@@ -390,7 +391,8 @@ int pml_rt_host__new(pml_rt_host_ctx **out, pml_env *env, pml_error *err)
                               .submit = pml_rt_host__submit,
                               .merge_sorted = pml_rt_host__merge_sorted,
                               .sort_run = pml_rt_host__sort_run,
-                              .key_bounds = pml_rt_host__key_bounds};
+                              .key_bounds = pml_rt_host__key_bounds,
+                              .find_key = pml_rt_host__find_key};
     return PML_OK;
 }
 
@@ -404,10 +406,12 @@ void pml_rt_host__release(pml_rt_host_ctx *ctx)
     if (ctx == NULL || atomic_fetch_sub_explicit(&ctx->refs, 1, memory_order_acq_rel) != 1)
         return;
     pml_env *env = ctx->env;
+    pml_rt_host__end(ctx);
     for (size_t i = 0; i < ctx->n_layouts; i++)
         pml_rt_layout__free(ctx->layouts[i]);
     pml_env__free(env, ctx->layouts);
     pml_mutex__destroy(&ctx->m);
+    pml_rt_worker__clear(&ctx->worker);
     pml_env__free(env, ctx);
     pml_env_release(env);
 }

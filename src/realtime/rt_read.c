@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "columnar/batch.h"
+#include "realtime/rt_key_range.h"
 #include "realtime/rt_plan.h"
 #include "realtime/rt_stream_check.h"
 
@@ -119,14 +120,19 @@ int pml_rt_part__query(pml_rt_streams *out, const rt_part *part, const pml_field
                        pml_error *err)
 {
     struct ArrowSchema schema = {0};
+    pml_rt_context *c = part->pb->ctx;
+    pml_rt_key_range keys;
     int rc;
-    PML_TRY(pml_type__export(&schema, part->pb->ctx->env, fields, n, err));
+    PML_RETURN_IF(pml_rt_key_range__of(&keys, c->env, c->layout, request->predicate, err));
+    PML_TRY(pml_type__export(&schema, c->env, fields, n, err));
     const pml_rt_query q = {.struct_size = sizeof q,
                             .read_schema = &schema,
                             .predicate = request->predicate,
                             .visible = {part->committed, part->info.end},
                             .batch_rows = request->batch_rows,
-                            .limit = -1};
+                            .limit = -1,
+                            .key_lo = keys.lo.release == NULL ? NULL : &keys.lo,
+                            .key_hi = keys.hi.release == NULL ? NULL : &keys.hi};
     *out = (pml_rt_streams){.struct_size = sizeof *out};
     pml_rt__assert_store_call();
     rc = part->vt->query_streams(part->view, out, &q, err);
@@ -134,15 +140,16 @@ int pml_rt_part__query(pml_rt_streams *out, const rt_part *part, const pml_field
         rc = pml_rt_stream__plugin_code(rc, err, "query_streams", part->pb->name);
 out:
     pml_schema__release(&schema);
+    pml_rt_key_range__clear(&keys);
     return rc;
 }
 
 /* Memory has the columns of the context's schema; aligning them with another one is not done yet. */
-int pml_rt_part__check_fields(const rt_pins *pins, const pml_memory_read *request, pml_error *err)
+int pml_rt_context__check_fields(const pml_rt_context *c, const pml_field *fields, size_t n, pml_error *err)
 {
-    const pml_table_schema *s = pins->ctx->table->schema;
-    for (size_t i = 0; i < request->n_fields; i++) {
-        const pml_field *f = &request->fields[i];
+    const pml_table_schema *s = c->table->schema;
+    for (size_t i = 0; i < n; i++) {
+        const pml_field *f = &fields[i];
         if (f->id == PML_ID_SEQUENCE || f->id == PML_ID_VALUE_KIND)
             continue;
         int32_t at = pml_table_schema__find_id(s, f->id);
@@ -150,7 +157,7 @@ int pml_rt_part__check_fields(const rt_pins *pins, const pml_memory_read *reques
             return pml_error__set(err, PML_E_UNSUPPORTED,
                                   "needs schema-evolution: rows in memory of %s have schema %lld, in which column '%s' is missing or "
                                   "of another type; commit them and open a new context",
-                                  pins->ctx->table->path, (long long)s->id, f->name);
+                                  c->table->path, (long long)s->id, f->name);
     }
     return PML_OK;
 }
@@ -161,7 +168,7 @@ static int reader_open(memory_reader **out, rt_pins *pins, const rt_part *part, 
     pml_rt_context *c = pins->ctx;
     int rc;
     *out = NULL;
-    PML_RETURN_IF(pml_rt_part__check_fields(pins, request, err));
+    PML_RETURN_IF(pml_rt_context__check_fields(c, request->fields, request->n_fields, err));
     memory_reader *r = pml_env__calloc(c->env, 1, sizeof *r);
     if (r == NULL)
         return pml_error__no_memory(err);

@@ -5,13 +5,18 @@
 
 /* The chunks to read are chosen when the stream is opened, while the query and its predicate are at hand. Nothing is copied: each
    array shares the buffers of a chunk. */
+typedef struct mem_piece {
+    mem_chunk *chunk;
+    int64_t begin, end; /* rows of the chunk: of a run those whose keys the query may want */
+    int64_t group;      /* the segment, a number that grows with its age */
+} mem_piece;
+
 typedef struct mem_reader {
-    mem_counted *pin;    /* the view or the segment: holds the chunks */
-    mem_chunk *open;     /* a view of the open chunk made for this reader: owned; NULL: none */
-    mem_chunk **chunks;  /* behind the columns */
-    int64_t *groups;     /* of rows with keys: the segment of each chunk, a number that grows with its age */
-    size_t n_chunks, next;
-    int64_t row; /* of the next chunk */
+    mem_counted *pin; /* the view or the segment: holds the chunks */
+    mem_chunk *open;  /* a view of the open chunk made for this reader: owned; NULL: none */
+    mem_piece *pieces; /* behind the reader */
+    size_t n_pieces, next;
+    int64_t row; /* of the next piece */
     int64_t schema_id, batch_rows;
     size_t bytes, n_cols;
     uint32_t *cols;
@@ -25,6 +30,7 @@ typedef struct mem_source {
     int64_t open_rows, open_end; /* of the last chunk, when it was open */
     pml_rt_range visible;        /* end 0: unknown */
     const void *predicate;
+    const struct ArrowArray *key_lo, *key_hi; /* NULL: no bound */
     int64_t schema_id, batch_rows;
     int64_t group; /* of the chunk that is chosen next */
 } mem_source;
@@ -47,22 +53,22 @@ static void chunk_drop(void *p)
 static int reader_next(void *p, struct ArrowArray *out, pml_error *err)
 {
     mem_reader *r = p;
-    if (r->next == r->n_chunks)
+    if (r->next == r->n_pieces)
         return PML_OK;
-    mem_chunk *c = r->chunks[r->next];
-    int64_t rows = c->rows - r->row;
+    const mem_piece *piece = &r->pieces[r->next];
+    mem_chunk *c = piece->chunk;
+    int64_t row = piece->begin + r->row, rows = piece->end - row;
     if (r->batch_rows > 0 && rows > r->batch_rows)
         rows = r->batch_rows;
     const pml_rt_host *host = c->counted.account->host;
     pml_mem_counted__acquire(&c->counted);
-    int rc = host->share(host->ctx, out, r->schema_id, &c->array, r->row, rows, r->n_cols, r->cols, c->range.begin + r->row,
-                         chunk_drop, c, err);
+    int rc = host->share(host->ctx, out, r->schema_id, &c->array, row, rows, r->n_cols, r->cols, c->range.begin + row, chunk_drop, c, err);
     if (rc != PML_OK) {
         pml_mem_counted__release(&c->counted);
         return rc;
     }
     r->row += rows;
-    if (r->row == c->rows) {
+    if (row + rows == piece->end) {
         r->next++;
         r->row = 0;
     }
@@ -76,11 +82,25 @@ static bool range_wanted(const mem_source *from, int64_t begin, int64_t end)
     return from->visible.end == 0 || (begin < from->visible.end && end > from->visible.begin);
 }
 
+/* The rows of a run from the first that is not below a key on; `otherwise` without a bound, or when the host cannot tell. */
+static int64_t rows_below(const mem_source *from, const mem_chunk *c, const struct ArrowArray *key, int64_t otherwise)
+{
+    const pml_rt_host *host = c->counted.account->host;
+    int64_t lo, hi;
+    if (key == NULL || host->key_bounds(host->ctx, &lo, &hi, from->schema_id, &c->array, key, 0, NULL) != PML_OK)
+        return otherwise;
+    return lo;
+}
+
 static void add_chunk(mem_reader *r, const mem_source *from, mem_chunk *c)
 {
-    if (r->groups != NULL)
-        r->groups[r->n_chunks] = from->group;
-    r->chunks[r->n_chunks++] = c;
+    mem_piece piece = {c, 0, c->rows, from->group};
+    if (c->counted.account->keyed) {
+        piece.begin = rows_below(from, c, from->key_lo, 0);
+        piece.end = rows_below(from, c, from->key_hi, c->rows);
+    }
+    if (piece.begin < piece.end)
+        r->pieces[r->n_pieces++] = piece;
 }
 
 static void choose(mem_reader *r, const mem_source *from, mem_chunk *c)
@@ -89,28 +109,47 @@ static void choose(mem_reader *r, const mem_source *from, mem_chunk *c)
         add_chunk(r, from, c);
 }
 
-/* The rows of the open chunk that the view saw, as a chunk of their own. Its rows and range belong to the writer. */
-static int choose_open(mem_reader *r, const mem_source *from, mem_chunk *open, pml_error *err)
+/* The rows of the open chunk that the view saw, as a chunk of their own. */
+static int make_open(mem_chunk **out, const mem_source *from, const mem_chunk *open, pml_error *err)
 {
     mem_account *account = from->pin->account;
     const pml_rt_host *host = account->host;
+    struct ArrowArray rows = {0};
     const pml_rt_batch b = {.flags = open->dense ? PML_RT_BATCH_DENSE : 0,
                             .range = {open->range.begin, from->open_end},
                             .rows = from->open_rows};
-    if (!range_wanted(from, b.range.begin, b.range.end))
-        return PML_OK;
-    int rc = pml_mem_chunk__new(&r->open, account, &b, err);
-    if (rc == PML_OK)
-        rc = host->chunk_view(host->ctx, &r->open->array, open->open, b.rows, err);
+    int rc = pml_mem_chunk__new(out, account, &b, err);
+    if (rc != PML_OK)
+        return rc;
+    rc = host->chunk_view(host->ctx, &rows, open->open, b.rows, err);
     if (rc == PML_OK && account->keyed) {
-        struct ArrowArray rows = r->open->array;
-        r->open->array.release = NULL;
-        rc = host->sort_run(host->ctx, &r->open->array, from->schema_id, &rows, err);
+        rc = host->sort_run(host->ctx, &(*out)->array, from->schema_id, &rows, err);
         rows.release(&rows);
+    } else if (rc == PML_OK) {
+        (*out)->array = rows;
     }
-    if (rc == PML_OK)
-        add_chunk(r, from, r->open);
+    if (rc != PML_OK)
+        pml_mem_counted__release(&(*out)->counted);
     return rc;
+}
+
+/* The chunk's rows and the end of its range belong to the writer. */
+static int choose_open(mem_reader *r, const mem_source *from, mem_chunk *open, pml_error *err)
+{
+    bool keyed = from->pin->account->keyed;
+    if (!range_wanted(from, open->range.begin, from->open_end))
+        return PML_OK;
+    mem_chunk *made = keyed ? pml_mem_chunk__sorted(open, from->open_rows) : NULL;
+    if (made == NULL) {
+        int rc = make_open(&made, from, open, err);
+        if (rc != PML_OK)
+            return rc;
+        if (keyed)
+            pml_mem_chunk__keep_sorted(open, made);
+    }
+    r->open = made;
+    add_chunk(r, from, made);
+    return PML_OK;
 }
 
 static int choose_all(mem_reader *r, mem_source *from, pml_error *err)
@@ -146,15 +185,13 @@ static int reader_new(mem_reader **out, mem_source *from, const pml_rt_query *qu
     int rc = host->columns(host->ctx, NULL, 0, &n, from->schema_id, query, err);
     if (rc != PML_OK)
         return rc;
-    size_t groups = account->keyed ? chunks : 0;
-    size_t bytes = sizeof(mem_reader) + groups * sizeof(int64_t) + chunks * sizeof(mem_chunk *) + n * sizeof(uint32_t);
+    size_t bytes = sizeof(mem_reader) + chunks * sizeof(mem_piece) + n * sizeof(uint32_t);
     mem_reader *r = pml_mem_account__alloc(account, bytes);
     if (r == NULL)
         return pml_store__no_memory(err);
     *r = (mem_reader){.pin = from->pin, .schema_id = from->schema_id, .batch_rows = from->batch_rows, .bytes = bytes, .n_cols = n};
-    r->groups = account->keyed ? (int64_t *)(r + 1) : NULL;
-    r->chunks = (mem_chunk **)((int64_t *)(r + 1) + groups);
-    r->cols = (uint32_t *)(r->chunks + chunks);
+    r->pieces = (mem_piece *)(r + 1);
+    r->cols = (uint32_t *)(r->pieces + chunks);
     pml_mem_counted__acquire(r->pin);
     rc = host->columns(host->ctx, r->cols, n, &n, r->schema_id, query, err);
     if (rc == PML_OK)
@@ -183,47 +220,47 @@ static void streams_free(pml_rt_streams *self)
     self->priv = NULL;
 }
 
-/* A reader of one chunk of r, which keeps all others. */
-static mem_reader *reader_of_chunk(mem_reader *r, size_t i)
+/* A reader of one piece of r, which keeps all others. */
+static mem_reader *reader_of_piece(mem_reader *r, size_t i)
 {
     mem_account *account = r->pin->account;
-    size_t bytes = sizeof(mem_reader) + sizeof(mem_chunk *) + r->n_cols * sizeof(uint32_t);
+    size_t bytes = sizeof(mem_reader) + sizeof(mem_piece) + r->n_cols * sizeof(uint32_t);
     mem_reader *one = pml_mem_account__alloc(account, bytes);
     if (one == NULL)
         return NULL;
     *one = (mem_reader){.pin = r->pin, .schema_id = r->schema_id, .batch_rows = r->batch_rows, .bytes = bytes, .n_cols = r->n_cols};
-    one->chunks = (mem_chunk **)(one + 1);
-    one->cols = (uint32_t *)(one->chunks + 1);
+    one->pieces = (mem_piece *)(one + 1);
+    one->cols = (uint32_t *)(one->pieces + 1);
     memcpy(one->cols, r->cols, r->n_cols * sizeof *r->cols);
-    one->chunks[one->n_chunks++] = r->chunks[i];
+    one->pieces[one->n_pieces++] = r->pieces[i];
     pml_mem_counted__acquire(one->pin);
-    if (r->chunks[i] == r->open) {
+    if (r->pieces[i].chunk == r->open) {
         one->open = r->open;
         r->open = NULL;
     }
     return one;
 }
 
-/* The reader becomes one stream, or with keys one for each chunk; it is dropped on any return. */
+/* The reader becomes one stream, or with keys one for each run; it is dropped on any return. */
 static int make_streams(mem_streams *s, size_t *n, mem_reader *r, pml_error *err)
 {
     const pml_rt_host *host = s->account->host;
     int rc = PML_OK;
     *n = 0;
-    if (r->groups == NULL) {
+    if (!s->account->keyed) {
         rc = host->stream(host->ctx, s->v, r->schema_id, r->n_cols, r->cols, -1, reader_next, reader_drop, r, err);
         *n = rc == PML_OK;
         if (rc != PML_OK)
             reader_drop(r);
         return rc;
     }
-    for (size_t i = 0; rc == PML_OK && i < r->n_chunks; i++) {
-        mem_reader *one = reader_of_chunk(r, i);
+    for (size_t i = 0; rc == PML_OK && i < r->n_pieces; i++) {
+        mem_reader *one = reader_of_piece(r, i);
         if (one == NULL) {
             rc = pml_store__no_memory(err);
             break;
         }
-        rc = host->stream(host->ctx, &s->v[i], one->schema_id, one->n_cols, one->cols, r->groups[i], reader_next, reader_drop, one, err);
+        rc = host->stream(host->ctx, &s->v[i], one->schema_id, one->n_cols, one->cols, r->pieces[i].group, reader_next, reader_drop, one, err);
         if (rc == PML_OK)
             ++*n;
         else
@@ -241,7 +278,7 @@ static int streams_open(pml_rt_streams *out, mem_source *from, const pml_rt_quer
     int rc = reader_new(&r, from, query, err);
     if (rc != PML_OK)
         return rc;
-    size_t n = r->groups == NULL ? 1 : r->n_chunks, bytes = sizeof(mem_streams) + n * sizeof(struct ArrowArrayStream);
+    size_t n = account->keyed ? r->n_pieces : 1, bytes = sizeof(mem_streams) + n * sizeof(struct ArrowArrayStream);
     mem_streams *s = pml_mem_account__alloc(account, bytes);
     if (s == NULL) {
         reader_drop(r);
@@ -297,6 +334,8 @@ static int view_query_streams(void *p, pml_rt_streams *out, const pml_rt_query *
                        .open_rows = v->open_rows,
                        .open_end = v->end,
                        .predicate = q.predicate,
+                       .key_lo = q.key_lo,
+                       .key_hi = q.key_hi,
                        .schema_id = v->schema_id,
                        .batch_rows = q.batch_rows};
     if (q.visible.end > q.visible.begin && q.visible.end > 0) /* anything else cannot be meant as a range of rows */
@@ -313,6 +352,9 @@ static void view_release(void *p)
 static void view_destroy(mem_counted *self)
 {
     mem_view *v = (mem_view *)self;
+    mem_chunk *open = atomic_load_explicit(&v->open_chunk, memory_order_acquire);
+    if (open != NULL)
+        pml_mem_counted__release(&open->counted);
     if (v->sealed != NULL)
         pml_mem_counted__release(&v->sealed->counted);
     if (v->building != NULL)
@@ -327,4 +369,5 @@ mem_view *pml_mem_view__new(mem_account *account)
 const pml_rt_view_vtbl pml_mem_view_vtbl = {.struct_size = sizeof(pml_rt_view_vtbl),
                                             .info = view_info,
                                             .query_streams = view_query_streams,
-                                            .release = view_release};
+                                            .release = view_release,
+                                            .lookup = pml_mem_view__lookup};

@@ -36,21 +36,19 @@ void rows_commit(test_env *t, pml_table *table, const char *rows, void (*change)
     stream.release(&stream);
 }
 
-int rows_read(pml_text *text, int64_t *n, pml_plan *plan, const pml_read_options *options, int format, pml_error *err)
+static int print_stream(pml_text *text, int64_t *n, pml_env *env, struct ArrowArrayStream *stream, int format, pml_error *err)
 {
-    struct ArrowArrayStream stream = {0};
     struct ArrowSchema schema = {0};
     pml_rows_printer *printer = NULL;
     int64_t rows = 0;
     int rc;
-    PML_TRY(pml_read_open(&stream, plan, options, err));
-    if (stream.get_schema(&stream, &schema) != 0)
-        PML_TRY(pml_stream_error(&stream, err));
-    PML_TRY(pml_rows_printer_new(&printer, plan->env, &schema, format, err));
+    if (stream->get_schema(stream, &schema) != 0)
+        PML_TRY(pml_stream_error(stream, err));
+    PML_TRY(pml_rows_printer_new(&printer, env, &schema, format, err));
     for (;;) {
         struct ArrowArray batch;
-        if (stream.get_next(&stream, &batch) != 0)
-            PML_TRY(pml_stream_error(&stream, err));
+        if (stream->get_next(stream, &batch) != 0)
+            PML_TRY(pml_stream_error(stream, err));
         if (batch.release == NULL)
             break;
         rows += batch.length;
@@ -64,19 +62,32 @@ out:
     pml_rows_printer_free(printer);
     if (schema.release != NULL)
         schema.release(&schema);
-    if (stream.release != NULL)
-        stream.release(&stream);
+    stream->release(stream);
     return rc;
 }
 
-int rows_show(char *shown, size_t size, pml_plan *plan, const pml_read_options *options, int format, pml_error *err)
+int rows_read(pml_text *text, int64_t *n, pml_plan *plan, const pml_read_options *options, int format, pml_error *err)
+{
+    struct ArrowArrayStream stream = {0};
+    PML_RETURN_IF(pml_read_open(&stream, plan, options, err));
+    return print_stream(text, n, plan->env, &stream, format, err);
+}
+
+int rows_show_stream(char *shown, size_t size, pml_env *env, struct ArrowArrayStream *stream, int format, pml_error *err)
 {
     pml_text text = {0};
-    int rc = rows_read(&text, NULL, plan, options, format, err);
+    int rc = print_stream(&text, NULL, env, stream, format, err);
     if (rc == PML_OK) {
         assert_true(text.len < size);
         (void)snprintf(shown, size, "%s", text.ptr == NULL ? "" : text.ptr);
     }
     pml_text_clear(&text);
     return rc;
+}
+
+int rows_show(char *shown, size_t size, pml_plan *plan, const pml_read_options *options, int format, pml_error *err)
+{
+    struct ArrowArrayStream stream = {0};
+    PML_RETURN_IF(pml_read_open(&stream, plan, options, err));
+    return rows_show_stream(shown, size, plan->env, &stream, format, err);
 }

@@ -15,5 +15,7 @@ void rows_commit(test_env *t, pml_table *table, const char *rows, void (*change)
 int rows_read(pml_text *text, int64_t *n, pml_plan *plan, const pml_read_options *options, int format, pml_error *err);
 /* The same into shown, which has to be large enough. */
 int rows_show(char *shown, size_t size, pml_plan *plan, const pml_read_options *options, int format, pml_error *err);
+/* Of a stream, which is released. */
+int rows_show_stream(char *shown, size_t size, pml_env *env, struct ArrowArrayStream *stream, int format, pml_error *err);
 
 #endif

@@ -42,22 +42,42 @@ static void kit_commit_open(rt_kit *k)
     must_ok(pml_commit_open(&k->commit, k->table, "kit", &err), &err);
 }
 
-void rt_kit_create(rt_kit *k, const pml_file_system *fs, const char *partition_keys, const char *options)
+bool rt_kit_with_keys(void)
+{
+    return test_setting("KEYED", 0, 0, 1) != 0;
+}
+
+static void create(rt_kit *k, const pml_file_system *fs, const char *partition_keys, const char *options, bool keyed)
 {
     char json[2048];
     pml_error err = PML_ERROR_INIT;
+    const bool by_partition = partition_keys[0] != '\0';
+    const char *live = !keyed                                   ? ""
+                       : strstr(options, "\"bucket\"") != NULL ? ",\"realtime.primary-key.preview\":\"true\""
+                                                               : ",\"realtime.primary-key.preview\":\"true\",\"bucket\":\"1\"";
     memset(k, 0, sizeof *k);
     k->offset_step = 1;
     const pml_file_system fast = rt_kit_fs();
     k->t = test_env_open(fs == NULL ? &fast : fs);
     (void)snprintf(k->path, sizeof k->path, "%s/t", k->t->dir);
     int n = snprintf(json, sizeof json,
-                     "{\"fields\":[{\"name\":\"id\",\"type\":\"BIGINT NOT NULL\"},{\"name\":\"p\",\"type\":\"STRING\"},"
-                     "{\"name\":\"v\",\"type\":\"STRING\"}],\"partitionKeys\":[%s],\"primaryKeys\":[],"
-                     "\"options\":{\"realtime.enabled\":\"true\"%s%s},\"comment\":\"\"}",
-                     partition_keys, options[0] == '\0' ? "" : ",", options);
+                     "{\"fields\":[{\"name\":\"id\",\"type\":\"BIGINT NOT NULL\"},{\"name\":\"p\",\"type\":\"STRING%s\"},"
+                     "{\"name\":\"v\",\"type\":\"STRING\"}],\"partitionKeys\":[%s],\"primaryKeys\":[%s],"
+                     "\"options\":{\"realtime.enabled\":\"true\"%s%s%s},\"comment\":\"\"}",
+                     keyed && by_partition ? " NOT NULL" : "", partition_keys,
+                     !keyed ? "" : by_partition ? "\"id\",\"p\"" : "\"id\"", live, options[0] == '\0' ? "" : ",", options);
     must_ok(pml_table_create(&k->table, k->t->env, k->path, json, (size_t)n, 0, &err), &err);
     kit_commit_open(k);
+}
+
+void rt_kit_create(rt_kit *k, const pml_file_system *fs, const char *partition_keys, const char *options)
+{
+    create(k, fs, partition_keys, options, rt_kit_with_keys());
+}
+
+void rt_kit_create_keyed(rt_kit *k, const pml_file_system *fs, const char *partition_keys, const char *options)
+{
+    create(k, fs, partition_keys, options, true);
 }
 
 void rt_kit_share(rt_kit *k, rt_kit *other, const pml_file_system *fs)

@@ -45,6 +45,10 @@ pml_file_system rt_kit_fs(void);
 
 /* fs NULL: that one. partition_keys: "" or "\"p\""; options: further JSON members, e.g. "\"bucket\":\"2\",\"bucket-key\":\"id\"". */
 void rt_kit_create(rt_kit *k, const pml_file_system *fs, const char *partition_keys, const char *options);
+/* The same with the primary key id, or (id, p), and one bucket unless the options say otherwise. With KEYED=1 in the environment
+   rt_kit_create makes such tables: many tests hold for them as they are. Those that do not ask rt_kit_with_keys and skip(). */
+void rt_kit_create_keyed(rt_kit *k, const pml_file_system *fs, const char *partition_keys, const char *options);
+bool rt_kit_with_keys(void);
 /* A second handle on the table of another kit, in an environment of its own. */
 void rt_kit_share(rt_kit *k, rt_kit *other, const pml_file_system *fs);
 /* Opens a context (store NULL: memory; option NULL: none, else key and value) and a writer. */

@@ -90,6 +90,16 @@ static void sums_that_no_file_holds_are_found_with_deletion_vectors_and_merge_on
     rows_by("dv_sum", "id", PML_OP_EQ, "1", "{\"_kind\":\"+I\",\"id\":1,\"a\":11}\n");
 }
 
+/* A ROW without members is null, and so is what consists of such ones, whatever the file says. */
+static void rows_that_lost_all_members_are_null(void **state)
+{
+    (void)state;
+    rows_by("empty_rows", "k", PML_OP_GE, "1",
+            "{\"_kind\":\"+I\",\"k\":1,\"m\":null,\"r\":null,\"l\":null,\"n\":{\"x\":null,\"y\":5}}\n"
+            "{\"_kind\":\"+I\",\"k\":2,\"m\":null,\"r\":null,\"l\":null,\"n\":null}\n"
+            "{\"_kind\":\"+I\",\"k\":3,\"m\":null,\"r\":null,\"l\":null,\"n\":{\"x\":null,\"y\":5}}\n");
+}
+
 /* Keys 'a' with no, one and three blanks, then with two, then with two and none: the ORC files hold 'a' for all of them, so the runs hold a
    key several times. Java merges one row of each run at a time. */
 static void char_keys_that_orc_made_equal_are_merged_as_java_merges_them(void **state)
@@ -361,6 +371,7 @@ int main(void)
         cmocka_unit_test(zeros_of_both_signs_are_one_key_whatever_a_condition_says_of_them),
         cmocka_unit_test(indexes_of_char_columns_are_not_asked_of_orc_files),
         cmocka_unit_test(sums_that_no_file_holds_are_found_with_deletion_vectors_and_merge_on_read),
+        cmocka_unit_test(rows_that_lost_all_members_are_null),
         cmocka_unit_test(char_keys_that_orc_made_equal_are_merged_as_java_merges_them),
         cmocka_unit_test(differences_of_char_keys_take_one_row_of_each_side_as_java_does),
         cmocka_unit_test(sums_beyond_their_precision_are_read_as_they_were_stored),

@@ -239,6 +239,13 @@ static void rows_of_java(void **state)
               "\"max_value_stats\":\"{amount=103986.42, at=2016-07-23T19:13:09.456, id=12, n=115264363533356190, "
               "name=零-484}\","
               "\"partition\":\"{}\"}\n");
+    /* Of columns that a file does not have nothing is known; which it has, not all files say of their statistics. */
+    static const char *const stats[] = {"null_value_counts", "max_value_stats"};
+    must_show("blob_one", "files", stats, 2,
+              "{\"_kind\":\"+I\",\"null_value_counts\":\"{id=0, name=0}\",\"max_value_stats\":\"{id=3, name=c}\"}\n"
+              "{\"_kind\":\"+I\",\"null_value_counts\":\"{id=null, name=null, pic=null}\",\"max_value_stats\":\"{id=null, name=null, pic=null}\"}\n"
+              "{\"_kind\":\"+I\",\"null_value_counts\":\"{id=0, name=1}\",\"max_value_stats\":\"{id=9, name=gamma delta-860}\"}\n"
+              "{\"_kind\":\"+I\",\"null_value_counts\":\"{id=null, name=null, pic=null}\",\"max_value_stats\":\"{id=null, name=null, pic=null}\"}\n");
 }
 
 static void audit_log_has_deletes_and_any_columns(void **state)
@@ -287,6 +294,29 @@ static void reads_go_where_the_options_say(void **state)
     assert_int_equal(rows, 2);
     must_fail_with(PML_E_INVAL, read_all(&rows, NULL, NULL, table, "options", &o, &err), &err); /* of another table's columns */
     pml_predicate_free(p);
+    pml_table_release(table);
+    test_env_close(t);
+}
+
+/* A file of the highest level that holds deletes is merged, so its rows keep their kinds, as in Java. */
+static void rows_of_ro_have_their_kinds(void **state)
+{
+    (void)state;
+    test_env *t = test_env_open(NULL);
+    pml_error err = PML_ERROR_INIT;
+    pml_text text = {0};
+    pml_table *table;
+    pml_system_options o = PML_SYSTEM_OPTIONS_INIT;
+    int64_t rows;
+    must_ok(pml_table_open(&table, t->env, PML_TEST_SOURCE "/table/data/java/ro_kinds", NULL, &err), &err);
+    o.flags = PML_READ_ROW_KIND;
+    must_ok(read_all(&rows, &text, NULL, table, "ro", &o, &err), &err);
+    assert_string_equal(text.ptr, "{\"_kind\":\"+I\",\"k\":1,\"v\":10}\n{\"_kind\":\"+U\",\"k\":2,\"v\":21}\n"
+                                  "{\"_kind\":\"+U\",\"k\":4,\"v\":40}\n");
+    must_fail_with(PML_E_INVAL, read_all(&rows, NULL, NULL, table, "files", &o, &err), &err); /* rows without kinds */
+    o.flags = 2;
+    must_fail_with(PML_E_INVAL, read_all(&rows, NULL, NULL, table, "ro", &o, &err), &err);
+    pml_text_clear(&text);
     pml_table_release(table);
     test_env_close(t);
 }
@@ -599,6 +629,7 @@ int main(void)
                                        cmocka_unit_test(rows_of_java),
                                        cmocka_unit_test(audit_log_has_deletes_and_any_columns),
                                        cmocka_unit_test(reads_go_where_the_options_say),
+                                       cmocka_unit_test(rows_of_ro_have_their_kinds),
                                        cmocka_unit_test(conditions_choose_rows),
                                        cmocka_unit_test(conditions_that_do_not_fit_are_refused),
                                        cmocka_unit_test(numbers_are_shown_where_the_option_says),
