@@ -244,6 +244,7 @@ static int apply_slice(keyed_call *c, size_t i, pml_error *err)
     rt_slice_offsets o = {.rows = s.n, .dense = !c->k->has_offsets && s.n == s.n_all};
     if (s.n > 0)
         o.bytes = pml_batch__bytes(&b.array, l->fields, l->n_fields);
+    pml_rt_sequences__catch_up(pb);
     pml_mutex__lock(&pb->write_mu);
     rc = write_locked(&o, c, pb, &s, &b, err);
     pml_mutex__unlock(&pb->write_mu);
