@@ -125,6 +125,15 @@ static int flush_segment(flush *f, const rt_segment *s, pml_error *err)
         return PML_OK;
     PML_RETURN_IF(pml_rt_verify__begin(&f->verify, f->pb, s, err));
     pml_rt__assert_store_call();
+    if (pml_rt_context__may_collapse(f->pb->ctx)) {
+        pml_rt_segment_info info = {.struct_size = sizeof info};
+        rc = f->pb->vt->segment_info(s->handle, &info, err);
+        if (rc != PML_OK) {
+            rc = pml_rt_stream__plugin_code(rc, err, "segment_info", f->pb->name);
+            goto out;
+        }
+        pml_rt_verify__collapsed(&f->verify, &info);
+    }
     rc = f->pb->vt->commit_streams(f->pb->store, &streams, s->handle, err);
     if (rc != PML_OK) {
         rc = pml_rt_stream__plugin_code(rc, err, "commit_streams", f->pb->name);
@@ -167,7 +176,7 @@ int pml_rt_pb__flush(rt_flush_result *out, bool *anything, rt_pb *pb, pml_error 
     rt_segment *segments = NULL;
     size_t n = 0;
     int rc;
-    *out = (rt_flush_result){0};
+    *out = (rt_flush_result){.first_sequence = -1, .last_sequence = -1};
     *anything = false;
     PML_TRY(claim(&segments, &n, pb, err));
     if (segments == NULL || n == 0)
@@ -182,6 +191,10 @@ int pml_rt_pb__flush(rt_flush_result *out, bool *anything, rt_pb *pb, pml_error 
     for (size_t i = 0; i < n; i++) {
         PML_TRY(flush_segment(&f, &segments[i], err));
         out->rows += segments[i].note.rows;
+        if (segments[i].first_sequence >= 0) {
+            out->first_sequence = out->first_sequence < 0 ? segments[i].first_sequence : out->first_sequence;
+            out->last_sequence = segments[i].last_sequence;
+        }
     }
     PML_TRY(pml_rolling__finish(f.rolling, err));
     if (!c->shape.keyed)

@@ -130,6 +130,8 @@ static int flush_pb(rt_flight *f, rt_pb *pb, int64_t identifier, pml_error *err)
     }
     e->cover = r.cover;
     e->rows = r.rows;
+    e->first_sequence = r.first_sequence;
+    e->last_sequence = r.last_sequence;
     e->files = r.files;
     f->entries[f->n++] = e;
     return PML_OK;

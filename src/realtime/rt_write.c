@@ -147,7 +147,7 @@ static int pb_of(rt_pb **out, pml_rt_writer *w, const pml_route_slice *s, pml_er
 {
     const pml_pb_key key = {s->partition, s->bucket};
     int64_t first;
-    *out = pml_rt_pb__find(w->ctx, &key);
+    PML_RETURN_IF(pml_rt_pb__find(out, w->ctx, &key, err));
     if (*out != NULL)
         return PML_OK;
     pml_effective *progress = NULL;
@@ -293,7 +293,7 @@ static int apply_slice(rt_write_call *k, rt_pb *pb, const pml_route_slice *s, pm
 static bool has_one_pb(const pml_table *t)
 {
     const pml_table_options *o = &t->options;
-    return t->schema->n_partition_keys == 0 &&
+    return t->schema->n_partition_keys == 0 && !pml_table_options__is_dynamic(o, t->schema) &&
            (o->bucket < 1 || (o->bucket == 1 && o->bucket_function == PML_BUCKET_FUNCTION_DEFAULT));
 }
 
@@ -302,10 +302,11 @@ static bool names_bucket_0(const pml_rt_pb *pb)
     return pb == NULL || (pb->struct_size == sizeof *pb && pb->n_partition == 0 && pb->bucket == 0 && pb->reserved == 0);
 }
 
-/* Remembers the one partition-bucket for the calls that follow. */
-static void keep_only(pml_rt_writer *w, rt_pb *pb)
+void pml_rt_write__keep_only(pml_rt_writer *w, rt_pb *pb)
 {
     rt_pb *none = NULL;
+    if (!has_one_pb(w->table))
+        return;
     pml_rt_pb__acquire(pb);
     if (!atomic_compare_exchange_strong(&w->only, &none, pb))
         pml_rt_pb__release(pb);
@@ -324,8 +325,7 @@ static int write_routed(rt_write_call *k, pml_error *err)
         goto out;
     }
     PML_TRY(pml_rt_write__pbs(pbs, k, &route, err));
-    if (has_one_pb(k->w->table))
-        keep_only(k->w, pbs[0]);
+    pml_rt_write__keep_only(k->w, pbs[0]);
     for (size_t i = 0; i < route.n; i++)
         PML_TRY(apply_slice(k, pbs[i], &route.slices[i], err));
 out:
@@ -342,12 +342,10 @@ static int write_batch(rt_write_call *k, const struct ArrowSchema *schema, pml_e
     PML_RETURN_IF(check_batch(k, schema, err));
     if (k->array->length == 0)
         return PML_OK;
+    rt_pb *only = names_bucket_0(k->options->pb) ? atomic_load_explicit(&k->w->only, memory_order_acquire) : NULL;
     if (k->w->input != NULL)
-        return pml_rt_write__keyed(k, err);
-    rt_pb *only = atomic_load_explicit(&k->w->only, memory_order_acquire);
-    if (only != NULL && names_bucket_0(k->options->pb))
-        return write_slice(k, only, k->array, err);
-    return write_routed(k, err);
+        return pml_rt_write__keyed(k, only, err);
+    return only != NULL ? write_slice(k, only, k->array, err) : write_routed(k, err);
 }
 
 /* Nothing changed only when no slice was applied and no store is in doubt. What a store says of its own slice is not enough. */
