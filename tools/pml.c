@@ -11,10 +11,9 @@
 static const command *const commands[] = {
     &command_table_create,   &command_table_describe,       &command_table_list, &command_table_drop,
     &command_table_truncate, &command_table_drop_partition, &command_load,       &command_ingest,
-    &command_scan,           &command_count,                &command_dump,       &command_changelog,
-    &command_snapshots,      &command_files,                &command_offsets_repair,
-    &command_offsets_clean,  &command_offsets,              &command_realtime_status,
-    &command_schema};
+    &command_scan,           &command_lookup,               &command_count,      &command_dump,
+    &command_changelog,      &command_snapshots,            &command_files,      &command_offsets_repair,
+    &command_offsets_clean,  &command_offsets,              &command_realtime_status, &command_schema};
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
 static void print_overview(void)

@@ -19,73 +19,11 @@ enum { ARRAY_BUFFERS_MAX = 3 };
 static const pml_type multiset_count = {.kind = PML_TYPE_INT, .nullable = false};
 static const pml_type variant_part = {.kind = PML_TYPE_VARBINARY, .nullable = false, .length = INT32_MAX};
 
-pml_layout pml_layout__of(const pml_type *t)
-{
-    switch (t->kind) {
-    case PML_TYPE_BOOLEAN: return PML_LAYOUT_BITS;
-    case PML_TYPE_CHAR:
-    case PML_TYPE_VARCHAR:
-    case PML_TYPE_BINARY:
-    case PML_TYPE_VARBINARY:
-    case PML_TYPE_BLOB: return PML_LAYOUT_TEXT;
-    case PML_TYPE_ARRAY: return PML_LAYOUT_LIST;
-    case PML_TYPE_MAP:
-    case PML_TYPE_MULTISET: return PML_LAYOUT_MAP;
-    case PML_TYPE_VECTOR: return PML_LAYOUT_FIXED_LIST;
-    case PML_TYPE_ROW:
-    case PML_TYPE_VARIANT: return PML_LAYOUT_STRUCT;
-    case PML_TYPE_TINYINT:
-    case PML_TYPE_SMALLINT:
-    case PML_TYPE_INT:
-    case PML_TYPE_BIGINT:
-    case PML_TYPE_FLOAT:
-    case PML_TYPE_DOUBLE:
-    case PML_TYPE_DECIMAL:
-    case PML_TYPE_DATE:
-    case PML_TYPE_TIME:
-    case PML_TYPE_TIMESTAMP:
-    case PML_TYPE_TIMESTAMP_LTZ: break;
-    }
-    return PML_LAYOUT_FIXED;
-}
-
-size_t pml_layout__width(const pml_type *t)
-{
-    if (pml_layout__of(t) != PML_LAYOUT_FIXED)
-        return 0;
-    if (t->kind == PML_TYPE_TINYINT)
-        return 1;
-    if (t->kind == PML_TYPE_SMALLINT)
-        return 2;
-    if (t->kind == PML_TYPE_DECIMAL)
-        return 16;
-    bool eight = t->kind == PML_TYPE_BIGINT || t->kind == PML_TYPE_DOUBLE || t->kind == PML_TYPE_TIMESTAMP ||
-                 t->kind == PML_TYPE_TIMESTAMP_LTZ;
-    return eight ? 8 : 4;
-}
-
-int64_t pml_layout__buffers(pml_layout layout)
-{
-    if (layout == PML_LAYOUT_STRUCT || layout == PML_LAYOUT_FIXED_LIST)
-        return 1;
-    return layout == PML_LAYOUT_TEXT ? 3 : 2;
-}
-
-size_t pml_layout__children(const pml_type *t)
-{
-    if (t->kind == PML_TYPE_MULTISET || t->kind == PML_TYPE_VARIANT)
-        return 2;
-    return t->n_children;
-}
-
-const pml_type *pml_layout__child(const pml_type *t, size_t i)
+const pml_type *pml_layout__own_child(const pml_type *t, size_t i)
 {
     if (t->kind == PML_TYPE_VARIANT)
         return &variant_part;
-    if (t->kind == PML_TYPE_MULTISET && i == 1)
-        return &multiset_count;
-    assert(i < t->n_children);
-    return &t->children[i].type;
+    return i == 1 ? &multiset_count : &t->children[i].type;
 }
 
 const char *pml_layout__child_name(const pml_type *t, size_t i)
@@ -182,6 +120,17 @@ void pml_array__drop_buffer(struct ArrowArray *a, int i)
     array_block *b = a->private_data;
     pml_env__free(b->env, (void *)(uintptr_t)a->buffers[i]);
     a->buffers[i] = NULL;
+}
+
+int pml_array__numbers(struct ArrowArray *out, void **values, pml_env *env, int64_t n, size_t width, pml_error *err)
+{
+    PML_RETURN_IF(pml_array__init(out, env, NULL, 2, 0, err));
+    out->length = n;
+    *values = pml_array__alloc(out, 1, (size_t)n * width);
+    if (*values != NULL)
+        return PML_OK;
+    pml_array__release(out);
+    return pml_error__no_memory(err);
 }
 
 void pml_bits__fill(uint8_t *bits, int64_t bit, int64_t n, bool value)

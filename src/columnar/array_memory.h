@@ -23,12 +23,78 @@ typedef enum pml_layout {
     PML_LAYOUT_STRUCT      /* validity; a child per member */
 } pml_layout;
 
-pml_layout pml_layout__of(const pml_type *t);
-size_t pml_layout__width(const pml_type *t); /* FIXED: 1, 2, 4, 8, 16; else 0 */
-int64_t pml_layout__buffers(pml_layout layout);
+/* Asked for every column of every batch, also of one row: so they are here. */
+static inline pml_layout pml_layout__of(const pml_type *t)
+{
+    switch (t->kind) {
+    case PML_TYPE_BOOLEAN: return PML_LAYOUT_BITS;
+    case PML_TYPE_CHAR:
+    case PML_TYPE_VARCHAR:
+    case PML_TYPE_BINARY:
+    case PML_TYPE_VARBINARY:
+    case PML_TYPE_BLOB: return PML_LAYOUT_TEXT;
+    case PML_TYPE_ARRAY: return PML_LAYOUT_LIST;
+    case PML_TYPE_MAP:
+    case PML_TYPE_MULTISET: return PML_LAYOUT_MAP;
+    case PML_TYPE_VECTOR: return PML_LAYOUT_FIXED_LIST;
+    case PML_TYPE_ROW:
+    case PML_TYPE_VARIANT: return PML_LAYOUT_STRUCT;
+    case PML_TYPE_TINYINT:
+    case PML_TYPE_SMALLINT:
+    case PML_TYPE_INT:
+    case PML_TYPE_BIGINT:
+    case PML_TYPE_FLOAT:
+    case PML_TYPE_DOUBLE:
+    case PML_TYPE_DECIMAL:
+    case PML_TYPE_DATE:
+    case PML_TYPE_TIME:
+    case PML_TYPE_TIMESTAMP:
+    case PML_TYPE_TIMESTAMP_LTZ: break;
+    }
+    return PML_LAYOUT_FIXED;
+}
+
+/* FIXED: 1, 2, 4, 8, 16; else 0 */
+static inline size_t pml_layout__width(const pml_type *t)
+{
+    if (pml_layout__of(t) != PML_LAYOUT_FIXED)
+        return 0;
+    if (t->kind == PML_TYPE_TINYINT)
+        return 1;
+    if (t->kind == PML_TYPE_SMALLINT)
+        return 2;
+    if (t->kind == PML_TYPE_DECIMAL)
+        return 16;
+    bool eight = t->kind == PML_TYPE_BIGINT || t->kind == PML_TYPE_DOUBLE || t->kind == PML_TYPE_TIMESTAMP ||
+                 t->kind == PML_TYPE_TIMESTAMP_LTZ;
+    return eight ? 8 : 4;
+}
+
+static inline int64_t pml_layout__buffers(pml_layout layout)
+{
+    if (layout == PML_LAYOUT_STRUCT || layout == PML_LAYOUT_FIXED_LIST)
+        return 1;
+    return layout == PML_LAYOUT_TEXT ? 3 : 2;
+}
+
 /* The logical children: MAP and MULTISET 2 (key, value), ROW and VARIANT one per member, ARRAY and VECTOR 1, else 0. */
-size_t pml_layout__children(const pml_type *t);
-const pml_type *pml_layout__child(const pml_type *t, size_t i);
+static inline size_t pml_layout__children(const pml_type *t)
+{
+    if (t->kind == PML_TYPE_MULTISET || t->kind == PML_TYPE_VARIANT)
+        return 2;
+    return t->n_children;
+}
+
+/* Of VARIANT and MULTISET, whose children are partly their own. */
+const pml_type *pml_layout__own_child(const pml_type *t, size_t i);
+
+static inline const pml_type *pml_layout__child(const pml_type *t, size_t i)
+{
+    if (t->kind == PML_TYPE_VARIANT || t->kind == PML_TYPE_MULTISET)
+        return pml_layout__own_child(t, i);
+    return &t->children[i].type;
+}
+
 const char *pml_layout__child_name(const pml_type *t, size_t i);
 /* A ROW type over fields, borrowing them: batches and ROW columns are walked by the same code. */
 pml_type pml_layout__row(const pml_field *fields, size_t n);
@@ -49,6 +115,8 @@ void *pml_array__calloc(struct ArrowArray *a, int i, size_t bytes);
 void pml_array__adopt(struct ArrowArray *a, int i, void *buffer);
 /* Frees a buffer again (a validity bitmap that turned out to be all ones). */
 void pml_array__drop_buffer(struct ArrowArray *a, int i);
+/* n values of a fixed width, none of them null, in memory that is filled afterwards: *values. */
+int pml_array__numbers(struct ArrowArray *out, void **values, pml_env *env, int64_t n, size_t width, pml_error *err);
 
 static inline size_t pml_bits__bytes(int64_t n)
 {

@@ -23,6 +23,7 @@ typedef struct refs_gather {
     pml_env *env;
     pml_error *err;
     const source *sources;
+    const uint8_t **values; /* those of the sources */
     const pml_row_ref *refs;
     int64_t n;
     bool nulls;
@@ -96,11 +97,15 @@ static int gather_validity(struct ArrowArray *out, const refs_gather *g, bool an
     uint8_t *bits = pml_array__calloc(out, 0, pml_bits__bytes(g->n));
     if (bits == NULL)
         return pml_error__no_memory(g->err);
-    for (int64_t i = 0; i < g->n; i++) {
-        pml_row_ref r = g->refs[i];
-        const source *s = r.batch == PML_REF_NULL ? NULL : &g->sources[r.batch];
-        bool valid = s != NULL && (s->validity == NULL || pml_bit_get(s->validity, s->offset + r.row));
-        bits[i >> 3] |= (uint8_t)(valid << (i & 7));
+    for (int64_t at = 0; at < g->n; at += 8) {
+        unsigned byte = 0, n = g->n - at < 8 ? (unsigned)(g->n - at) : 8;
+        for (unsigned i = 0; i < n; i++) {
+            pml_row_ref r = g->refs[at + i];
+            const source *s = r.batch == PML_REF_NULL ? NULL : &g->sources[r.batch];
+            bool valid = s != NULL && (s->validity == NULL || pml_bit_get(s->validity, s->offset + r.row));
+            byte |= (unsigned)valid << i;
+        }
+        bits[at >> 3] = (uint8_t)byte;
     }
     out->null_count = g->n - pml_bits__count(bits, 0, g->n);
     if (out->null_count == 0)
@@ -113,30 +118,42 @@ static int gather_bits(struct ArrowArray *out, const refs_gather *g)
     uint8_t *bits = pml_array__calloc(out, 1, pml_bits__bytes(g->n));
     if (bits == NULL)
         return pml_error__no_memory(g->err);
-    for (int64_t i = 0; i < g->n; i++) {
-        pml_row_ref r = g->refs[i];
-        bool one =
-            r.batch != PML_REF_NULL && pml_bit_get(g->sources[r.batch].values, g->sources[r.batch].offset + r.row);
-        bits[i >> 3] |= (uint8_t)(one << (i & 7));
+    for (int64_t at = 0; at < g->n; at += 8) {
+        unsigned byte = 0, n = g->n - at < 8 ? (unsigned)(g->n - at) : 8;
+        for (unsigned i = 0; i < n; i++) {
+            pml_row_ref r = g->refs[at + i];
+            bool one = r.batch != PML_REF_NULL && pml_bit_get(g->values[r.batch], g->sources[r.batch].offset + r.row);
+            byte |= (unsigned)one << i;
+        }
+        bits[at >> 3] = (uint8_t)byte;
     }
     return PML_OK;
 }
 
 /* Rows come from several batches in turn, a few of each: more streams than the processor follows by itself. */
-#define FIXED_LOOP(width)                                                                              \
-    for (int64_t i = 0; i < g->n; i++) {                                                               \
-        pml_row_ref r = g->refs[i], soon = g->refs[i + AHEAD < g->n ? i + AHEAD : i];                  \
-        if (!nulls)                                                                                    \
-            __builtin_prefetch(g->sources[soon.batch].values + (int64_t)soon.row * (width));           \
-        if (nulls && r.batch == PML_REF_NULL)                                                          \
-            memset(dst + i * (width), 0, (width));                                                     \
-        else                                                                                           \
-            memcpy(dst + i * (width), g->sources[r.batch].values + (int64_t)r.row * (width), (width)); \
+#define FIXED_LOOP(width)                                                                     \
+    {                                                                                         \
+        const int64_t whole = g->n > AHEAD && !nulls ? g->n - AHEAD : 0;                      \
+        int64_t i = 0;                                                                        \
+        for (; i < whole; i++) {                                                              \
+            pml_row_ref r = refs[i], soon = refs[i + AHEAD];                                  \
+            __builtin_prefetch(values[soon.batch] + (int64_t)soon.row * (width));             \
+            memcpy(dst + i * (width), values[r.batch] + (int64_t)r.row * (width), (width));   \
+        }                                                                                     \
+        for (; i < g->n; i++) {                                                               \
+            pml_row_ref r = refs[i];                                                          \
+            if (nulls && r.batch == PML_REF_NULL)                                             \
+                memset(dst + i * (width), 0, (width));                                        \
+            else                                                                              \
+                memcpy(dst + i * (width), values[r.batch] + (int64_t)r.row * (width), (width)); \
+        }                                                                                     \
     }
 
 /* nulls is a constant where it is called, so that there are loops without the question. */
 static inline void fixed_copy(uint8_t *dst, const refs_gather *g, size_t width, bool nulls)
 {
+    const pml_row_ref *refs = g->refs;
+    const uint8_t *const *values = g->values;
     if (width == 1)
         FIXED_LOOP(1)
     else if (width == 2)
@@ -164,6 +181,7 @@ static int gather_fixed(struct ArrowArray *out, const refs_gather *g, size_t wid
 static int text_offsets(struct ArrowArray *out, const refs_gather *g, int64_t *total)
 {
     uint8_t *dst = pml_array__alloc(out, 1, ((size_t)g->n + 1) * 4);
+    const uint8_t *const *values = g->values;
     int64_t sum = 0, wrong = 0;
     if (dst == NULL)
         return pml_error__no_memory(g->err);
@@ -171,7 +189,7 @@ static int text_offsets(struct ArrowArray *out, const refs_gather *g, int64_t *t
     for (int64_t i = 0; i < g->n; i++) {
         pml_row_ref r = g->refs[i];
         if (!g->nulls || r.batch != PML_REF_NULL) {
-            const uint8_t *offsets = g->sources[r.batch].values;
+            const uint8_t *offsets = values[r.batch];
             int64_t from = pml_load_i32(offsets, r.row), to = pml_load_i32(offsets, (int64_t)r.row + 1);
             wrong |= from | (to - from);
             sum += to - from;
@@ -194,21 +212,20 @@ static int gather_text(struct ArrowArray *out, const refs_gather *g)
     uint8_t *dst = pml_array__alloc(out, 2, (size_t)total);
     if (dst == NULL)
         return pml_error__no_memory(g->err);
-    const uint8_t *dst_end = dst + total;
+    const uint8_t *dst_end = dst + total, *ends = out->buffers[1]; /* which says how long they are */
     for (int64_t i = 0; total > 0 && i < g->n; i++) {
-        pml_row_ref r = g->refs[i];
-        if (g->nulls && r.batch == PML_REF_NULL)
+        int64_t len = pml_load_i32(ends, i + 1) - pml_load_i32(ends, i);
+        if (len == 0)
             continue;
+        pml_row_ref r = g->refs[i];
         const source *s = &g->sources[r.batch];
-        int64_t from = pml_load_i32(s->values, r.row), to = pml_load_i32(s->values, (int64_t)r.row + 1);
-        if (to > from)
-            pml_text_copy(&dst, dst_end, s->text + from, s->text_end, to - from);
+        pml_text_copy(&dst, dst_end, s->text + pml_load_i32(g->values[r.batch], r.row), s->text_end, len);
     }
     return PML_OK;
 }
 
 /* Returns whether any of them may have nulls. */
-static bool sources_fill(source *s, const pml_type *t, const struct ArrowArray *const *arrays, size_t n)
+static bool sources_fill(source *s, const uint8_t **values, const pml_type *t, const struct ArrowArray *const *arrays, size_t n)
 {
     bool any = false;
     pml_layout layout = pml_layout__of(t);
@@ -219,6 +236,7 @@ static bool sources_fill(source *s, const pml_type *t, const struct ArrowArray *
             continue;
         s[i] = (source){.validity = pml_array__validity(a), .offset = a->offset};
         s[i].values = (const uint8_t *)a->buffers[1] + (size_t)a->offset * width;
+        values[i] = s[i].values;
         any = any || s[i].validity != NULL;
         if (layout == PML_LAYOUT_TEXT) {
             s[i].text = a->buffers[2];
@@ -233,13 +251,14 @@ static int gather_each(struct ArrowArray *out, refs_gather *g, const pml_type *t
 {
     int rc;
     pml_layout layout = pml_layout__of(t);
-    source *s = pml_env__calloc(g->env, n_arrays, sizeof *s);
+    source *s = pml_env__calloc(g->env, n_arrays, sizeof *s + sizeof *g->values);
     if (s == NULL)
         return pml_error__no_memory(g->err);
     g->sources = s;
+    g->values = (const uint8_t **)(s + n_arrays);
     PML_TRY(pml_array__init(out, g->env, NULL, pml_layout__buffers(layout), 0, g->err));
     out->length = g->n;
-    PML_TRY(gather_validity(out, g, sources_fill(s, t, arrays, n_arrays) || g->nulls));
+    PML_TRY(gather_validity(out, g, sources_fill(s, g->values, t, arrays, n_arrays) || g->nulls));
     if (layout == PML_LAYOUT_BITS)
         PML_TRY(gather_bits(out, g));
     else if (layout == PML_LAYOUT_FIXED)

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { PML_TEXT_TINY = 16, PML_TEXT_SHORT = 64 };
+enum { PML_TEXT_TINY = 16, PML_TEXT_SMALL = 32, PML_TEXT_SHORT = 64 };
 
 /* Copies n bytes of a text; *dst moves on. Short ones in one step of fixed length, where both sides have the room. */
 static inline void pml_text_copy(uint8_t **dst, const uint8_t *dst_end, const uint8_t *src, const uint8_t *src_end,
@@ -16,6 +16,8 @@ static inline void pml_text_copy(uint8_t **dst, const uint8_t *dst_end, const ui
     bool room = src_end - src >= PML_TEXT_SHORT && dst_end - *dst >= PML_TEXT_SHORT;
     if (room && n <= PML_TEXT_TINY)
         memcpy(*dst, src, PML_TEXT_TINY);
+    else if (room && n <= PML_TEXT_SMALL)
+        memcpy(*dst, src, PML_TEXT_SMALL);
     else if (room && n <= PML_TEXT_SHORT)
         memcpy(*dst, src, PML_TEXT_SHORT);
     else

@@ -276,11 +276,7 @@ int pml_text_data__open(struct ArrowArrayStream *out, pml_env *env, const char *
     text_reader *r = reader_new(env, format, q);
     if (r == NULL)
         return pml_error__no_memory(err);
-    r->path = pml_arena__strdup(&r->arena, path);
-    if (r->path == NULL || pml_format__copy_fields(&r->fields, &r->arena, q) != PML_OK) {
-        rc = pml_error__no_memory(err);
-        goto out;
-    }
+    PML_TRY(pml_format__keep(&r->path, &r->fields, &r->arena, path, q, err));
     PML_TRY(make_rules(r, err));
     PML_TRY(make_parser(r, q, err));
     if (q->parts <= 1 || q->part == 0) /* lines are only found from the beginning on */

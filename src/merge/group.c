@@ -39,6 +39,24 @@ int pml_group__add(pml_merge *m, const pml_cursor *c, pml_error *err)
     return PML_OK;
 }
 
+int pml_group__take_back(pml_merge *m, size_t n, pml_error *err)
+{
+    const pml_merge_layout *l = m->rules.layout;
+    pml_merge_output *o = &m->output;
+    pml_group_rows *g = &m->group;
+    while (g->cap < n)
+        PML_RETURN_IF(group_grow(m, err));
+    o->n -= (int64_t)n;
+    for (; g->n < n; g->n++) {
+        pml_row_ref ref = o->rows[o->n + (int64_t)g->n];
+        const struct ArrowArray *batch = m->rules.window.batches[ref.batch];
+        const struct ArrowArray *sequence = batch->children[l->sequence_number], *kind = batch->children[l->row_kind];
+        int64_t number = (int64_t)pml_le64((const uint8_t *)sequence->buffers[1] + (size_t)(sequence->offset + ref.row) * 8);
+        g->rows[g->n] = (pml_merge_row){ref, number, ((const int8_t *)kind->buffers[1])[kind->offset + ref.row], -1};
+    }
+    return PML_OK;
+}
+
 /* Whether b is at least as new as a. */
 static bool in_order(const pml_merge *m, const pml_merge_row *a, const pml_merge_row *b)
 {

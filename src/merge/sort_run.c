@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sorted are 16 bytes for each row: the first 64 bits of its key prefix and its number. Long batches by radix, the last byte first,
- * where bytes that all rows have in common are passed over; what then still ties is settled by comparing whole keys.
+ * Sorted are 16 bytes for each row: the first 64 bits of its key prefix and its number. Long batches by radix, the last byte first, over
+ * the 24 bits from the first in which rows differ on: enough to tell the rows of most batches apart. What ties is sorted again, many rows
+ * by all bits in the same way, few by comparing, and what has all bits in common by comparing whole keys.
  */
 #include "merge/sort_run.h"
 
 #include "columnar/batch.h"
 
-enum { INSERTION_MAX = 32, RADIX_BYTES = 8 };
+enum { INSERTION_MAX = 32, RADIX_BYTES = 8, FIRST_BYTES = 3 };
 
 typedef struct sort_entry {
     uint64_t head; /* of the prefix */
@@ -104,31 +105,53 @@ static void radix_pass(sort_entry *to, const sort_entry *from, size_t n, const u
         to[at[(uint8_t)(from[i].head >> shift)]++] = from[i];
 }
 
-/* By heads only. */
-static void radix_sort(sort_job *j)
+/* By bytes of the heads from bit `shift` on only; the result is in v, spare is as long. */
+static void radix_sort(sort_entry *v, sort_entry *spare, size_t n, int shift, int bytes)
 {
-    uint32_t counts[RADIX_BYTES][256] = {{0}};
-    for (size_t i = 0; i < j->n; i++)
-        for (int k = 0; k < RADIX_BYTES; k++)
-            counts[k][(uint8_t)(j->entries[i].head >> (8 * k))]++;
-    for (int k = 0; k < RADIX_BYTES; k++) {
-        if (counts[k][(uint8_t)(j->entries[0].head >> (8 * k))] == j->n)
+    uint32_t counts[RADIX_BYTES][256];
+    sort_entry *from = v, *to = spare;
+    memset(counts, 0, (size_t)bytes * sizeof counts[0]);
+    for (size_t i = 0; i < n; i++)
+        for (int k = 0; k < bytes; k++)
+            counts[k][(uint8_t)(v[i].head >> (shift + 8 * k))]++;
+    for (int k = 0; k < bytes; k++) {
+        if (counts[k][(uint8_t)(from[0].head >> (shift + 8 * k))] == n)
             continue;
-        radix_pass(j->spare, j->entries, j->n, counts[k], 8 * k);
-        sort_entry *t = j->entries;
-        j->entries = j->spare;
-        j->spare = t;
+        radix_pass(to, from, n, counts[k], shift + 8 * k);
+        sort_entry *t = from;
+        from = to;
+        to = t;
+    }
+    if (from != v)
+        memcpy(v, from, n * sizeof *v);
+}
+
+/* Rows whose heads are alike from bit `shift` on lie next to each other. */
+static void settle_ties(const sort_job *j, sort_entry *v, size_t n, int shift)
+{
+    for (size_t i = 0, end; i < n; i = end) {
+        for (end = i + 1; end < n && v[end].head >> shift == v[i].head >> shift; end++)
+            continue;
+        if (end - i < 2)
+            continue;
+        bool many = shift > 0 && end - i > 2 * INSERTION_MAX;
+        if (many) {
+            radix_sort(v + i, j->spare, end - i, 0, RADIX_BYTES);
+            settle_ties(j, v + i, end - i, 0); /* once deeper at most */
+        } else {
+            merge_sort(j, v + i, j->spare, end - i);
+        }
     }
 }
 
-static void settle_ties(sort_job *j)
+static void sort_entries(const sort_job *j)
 {
-    for (size_t i = 0, end; i < j->n; i = end) {
-        for (end = i + 1; end < j->n && j->entries[end].head == j->entries[i].head; end++)
-            continue;
-        if (end - i > 1)
-            merge_sort(j, j->entries + i, j->spare, end - i);
-    }
+    uint64_t differ = 0;
+    for (size_t i = 1; i < j->n; i++)
+        differ |= j->entries[i].head ^ j->entries[0].head;
+    int first = differ == 0 ? 0 : 64 - __builtin_clzll(differ), shift = first > 8 * FIRST_BYTES ? first - 8 * FIRST_BYTES : 0;
+    radix_sort(j->entries, j->spare, j->n, shift, FIRST_BYTES);
+    settle_ties(j, j->entries, j->n, shift);
 }
 
 static bool in_order(const sort_job *j)
@@ -163,8 +186,7 @@ int pml_sorter__order(int64_t **rows, pml_env *env, const pml_sorter *s, const s
     if (n <= 2 * INSERTION_MAX) {
         merge_sort(&j, j.entries, j.spare, n);
     } else {
-        radix_sort(&j);
-        settle_ties(&j);
+        sort_entries(&j);
     }
     *rows = pml_env__alloc(env, n * sizeof **rows);
     for (size_t i = 0; *rows != NULL && i < n; i++)

@@ -4,6 +4,7 @@
  *
  * 1. The tree gives the run of the least key. Among equal keys it is the one that was given first, so the rows of a key come run by run.
  * 2. LAST and FIRST without the lookup rule fold: they keep the one row that wins so far, and need no memory for the others.
+ *    ALL gives its rows out as they come, as long as they come in order.
  *    Everything else collects the rows of the key and decides when it is complete (group.c).
  * 3. When one run has won a few times in a row it may be alone here: the rows below the least key of all others whose keys are distinct
  *    have no rivals, and go to the output together, unseen by any function.
@@ -15,9 +16,9 @@
 
 enum { STREAK_MIN = 4, STRETCH_MIN = 8 };
 
-typedef enum walk_mode { WALK_LAST, WALK_FIRST, WALK_GROUP } walk_mode;
+typedef enum walk_mode { WALK_LAST, WALK_FIRST, WALK_ALL, WALK_GROUP } walk_mode;
 
-/* What LAST and FIRST know of a key. */
+/* What LAST and FIRST know of a key. ALL: the newest of its rows, which all are in the output already. */
 typedef struct fold {
     pml_row_ref best;
     int64_t sequence;
@@ -54,8 +55,26 @@ static inline void fold_add(fold *f, const pml_merge *m, const pml_cursor *c, wa
     f->rows++;
 }
 
+/* Rows of a key mostly come in order, and go out as they come; else, or when the output is full, they wait for each other. */
+static inline int all_add(fold *f, pml_merge *m, const pml_cursor *c, bool open, pml_error *err)
+{
+    pml_merge_output *o = &m->output;
+    fold one = fold_start(c);
+    if (open && (m->group.n > 0 || o->n >= o->max || !pml_row__at_least(one.sequence, one.retract, f->sequence, f->retract))) {
+        if (m->group.n == 0)
+            PML_RETURN_IF(pml_group__take_back(m, f->rows, err));
+        return pml_group__add(m, c, err);
+    }
+    one.rows = open ? f->rows + 1 : 1;
+    o->rows[o->n++] = one.best;
+    *f = one;
+    return PML_OK;
+}
+
 static inline int fold_close(const fold *f, pml_merge *m, walk_mode mode, pml_error *err)
 {
+    if (mode == WALK_ALL)
+        return m->group.n == 0 ? PML_OK : pml_group__close(m, err);
     pml_merge_output *o = &m->output;
     bool skip = m->function->ignore_delete || mode == WALK_FIRST, keep = true;
     if (f->retracts) {
@@ -191,6 +210,8 @@ __attribute__((always_inline)) static inline int walk(pml_merge *m, walk_mode mo
         pml_cursor *c = &m->cursors[run];
         if (mode == WALK_GROUP)
             PML_RETURN_IF(pml_group__add(m, c, err));
+        else if (mode == WALK_ALL)
+            PML_RETURN_IF(all_add(&f, m, c, open, err));
         else if (open)
             fold_add(&f, m, c, mode);
         else
@@ -209,6 +230,8 @@ int pml_merge__walk(pml_merge *m, pml_error *err)
 {
     bool settled = m->rules.form.settled_max == UINT8_MAX;
     pml_merge_kind kind = m->function->kind;
+    if (kind == PML_MERGE_ALL && !m->lookup && m->rules.sequence.n == 0 && m->output.keep_retracts)
+        return settled ? walk(m, WALK_ALL, true, err) : walk(m, WALK_ALL, false, err);
     if (m->lookup || kind == PML_MERGE_COLUMNS || kind == PML_MERGE_ALL)
         return settled ? walk(m, WALK_GROUP, true, err) : walk(m, WALK_GROUP, false, err);
     if (kind == PML_MERGE_FIRST)

@@ -35,6 +35,8 @@ void pml_merge__play(pml_merge *m);
 int pml_merge__walk(pml_merge *m, pml_error *err);
 
 int pml_group__add(pml_merge *m, const pml_cursor *c, pml_error *err);
+/* The last n rows of the output, which are of the open key, go back into the empty group. Their levels are lost. */
+int pml_group__take_back(pml_merge *m, size_t n, pml_error *err);
 /* Puts the result of the rows of one key out, and is empty then, unless the output cannot take all of PML_MERGE_ALL. */
 int pml_group__close(pml_merge *m, pml_error *err);
 /* Goes on with that; whether there is nothing left to put out. */

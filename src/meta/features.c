@@ -68,7 +68,7 @@ static int refuse_cross_partition(const pml_option_source *s)
             in_key = strcmp(s->schema->primary_keys[k], s->schema->partition_keys[i]) == 0;
         if (!in_key)
             return pml_error__at(s->err, PML_E_UNSUPPORTED, PML_PLACE_SCHEMA, s->where,
-                                 "needs bucket:cross-partition: the primary key of %.120s lacks the partition column '%.80s', so that keys may move "
+                                 "needs cross-partition: the primary key of %.120s lacks the partition column '%.80s', so that keys may move "
                                  "between partitions, which this version does not write",
                                  s->where, s->schema->partition_keys[i]);
     }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "realtime/rt_buckets.h"
 #include "realtime/rt_commit.h"
 #include "realtime/rt_context.h"
 
@@ -391,6 +392,7 @@ int pml_rt_progress_abort(pml_commit *commit, const pml_rt_entry *const *entries
     PML_TRY(collect(&k, entries, n, err));
     PML_TRY(check_abortable(&k, err));
     for (size_t i = 0; i < n; i++) {
+        pml_rt_buckets__revert(k.ctx, &k.entries[i]->files);
         pml_new_files__delete(&k.entries[i]->files);
         pml_rt_entry__resolve(k.entries[i], false);
     }

@@ -22,6 +22,7 @@
 #include "realtime/rt_pb.h"
 #include "realtime/rt_sequences.h"
 #include "realtime/rt_ticket.h"
+#include "table/bucket_assigner.h"
 #include "table/row_kinds.h"
 #include "table/write_buffer.h"
 
@@ -146,6 +147,8 @@ struct pml_rt_context {
     pml_keyed_rows rows;
     pml_merge_function function; /* asked about kinds of rows only */
     pml_row_kinds kinds;
+    pml_mutex assign_mu; /* guards what the assigner has; taken with no other lock held but the writer's */
+    pml_bucket_assigner *assigner; /* dynamic buckets (rt_buckets.c), from the first writer on; else NULL */
 
     pml_mutex progress_mu; /* guards what follows */
     rt_point advanced;     /* the last snapshot that was advanced to */
@@ -165,6 +168,8 @@ struct pml_rt_context {
 
 void pml_rt_context__acquire(pml_rt_context *c);
 void pml_rt_context__release(pml_rt_context *c); /* of references that are not callers' handles */
+/* Whether of the rows of a key the newest alone counts, whatever others there are, so that stores may drop them (realtime-pk.md 14.6). */
+bool pml_rt_context__may_collapse(const pml_rt_context *c);
 int pml_rt_context__check_process(const pml_rt_context *c, pml_error *err);
 /* Every entry point: same process, not poisoned; open unless `closing` is fine. */
 int pml_rt_context__check(pml_rt_context *c, pml_error *err);
@@ -178,6 +183,8 @@ int pml_rt_context__effective(pml_effective **out, pml_rt_context *c, const pml_
 int pml_rt_context__effective_of_tag(pml_effective **out, pml_rt_context *c, const pml_snapshot *snapshot, pml_error *err);
 /* The highest snapshot this context knows of: a latest one below it is a stale hint or a rollback. -1: none. */
 int64_t pml_rt_context__newest_id(pml_rt_context *c);
+/* The latest snapshot was shown: later plans of the latest one must not choose an older one (I11). */
+void pml_rt_context__note_planned(pml_rt_context *c, int64_t snapshot_id);
 /* Progress of the latest snapshot, with the directory listed when the hint is older than what is known; for callers that begin there: it
    is made durable first, unless the context knows that it is. Returns owned. */
 int pml_rt_context__latest_progress(pml_effective **out, pml_rt_context *c, pml_error *err);
@@ -189,7 +196,7 @@ void pml_rt_context__metric_time(atomic_llong *sum, atomic_llong *max, int64_t n
 
 /* ---- PBs (rt_pbs.c) ---- */
 /* Existing entry or NULL; a reference is taken. */
-rt_pb *pml_rt_pb__find(pml_rt_context *c, const pml_pb_key *key);
+int pml_rt_pb__find(rt_pb **out, pml_rt_context *c, const pml_pb_key *key, pml_error *err);
 /* The entry, made when absent: opens the store at the committed end of `progress`. A reference is taken. */
 int pml_rt_pb__get(rt_pb **out, pml_rt_context *c, const pml_pb_key *key, const pml_effective *progress, int64_t first_sequence,
                    pml_error *err);

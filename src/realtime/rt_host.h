@@ -18,6 +18,9 @@ typedef struct pml_rt_host_ctx pml_rt_host_ctx;
 int pml_rt_host__new(pml_rt_host_ctx **out, pml_env *env, pml_error *err);
 void pml_rt_host__acquire(pml_rt_host_ctx *ctx);
 void pml_rt_host__release(pml_rt_host_ctx *ctx);
+/* Finishes what was submitted and takes nothing more: from here on no thread of the services runs. Whoever made them calls it before the
+   release; not under a lock, and not from what was submitted. */
+void pml_rt_host__end(pml_rt_host_ctx *ctx);
 
 /* Makes the schema known to the services. The same id again: nothing happens. PML_E_SCHEMA: a reserved column name. */
 int pml_rt_host__add_schema(pml_rt_host_ctx *ctx, uint32_t mode, int64_t schema_id, const pml_field *columns, size_t n,

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "merge/function.h"
+#include "realtime/rt_context.h"
 #include "realtime/rt_host_services.h"
 
 static int keyed_layout(const pml_rt_layout **out, pml_rt_host_ctx *ctx, int64_t schema_id, pml_error *err)
@@ -20,13 +21,6 @@ static int check_rows(const pml_rt_layout *l, const struct ArrowArray *a, pml_er
     return pml_error__at(err, PML_E_SCHEMA, PML_PLACE_STORE, NULL,
                          "rows for schema %lld must be a struct array without an offset that has its %zu columns", (long long)l->schema_id,
                          l->n_fields);
-}
-
-/* There are no threads of ours yet: a store that is told so works in the call at hand. */
-int pml_rt_host__submit(void *ctx, void (*fn)(void *arg), void *arg)
-{
-    (void)ctx, (void)fn, (void)arg;
-    return PML_E_UNSUPPORTED;
 }
 
 int pml_rt_host__sort_run(void *p, struct ArrowArray *out, int64_t schema_id, const struct ArrowArray *array, pml_error *err)
@@ -75,30 +69,61 @@ static void run_drop(void *p)
     (void)p;
 }
 
-/* All batches of a merge as one array. */
-static int drain(struct ArrowArray *out, pml_rt_host_ctx *ctx, const pml_rt_layout *l, pml_merge *m, pml_error *err)
+/* What a merge gave. */
+typedef struct merged_batches {
+    struct ArrowArray *v;
+    size_t n, cap;
+} merged_batches;
+
+/* An output batch has at most so many rows as the merge takes at once, and ends early where its inputs are large. */
+static int take_batches(merged_batches *b, pml_env *env, pml_merge *m, pml_error *err)
 {
-    for (;;) {
-        struct ArrowArray batch = {0}, joined = {0};
-        PML_RETURN_IF(pml_merge__next(m, &batch, err));
-        if (batch.release == NULL)
-            return PML_OK;
-        if (out->release == NULL) {
-            *out = batch;
-            continue;
+    for (;; b->n++) {
+        if (b->n == b->cap) {
+            size_t cap = b->cap == 0 ? 4 : 2 * b->cap;
+            struct ArrowArray *v = pml_env__realloc(env, b->v, cap * sizeof *v);
+            if (v == NULL)
+                return pml_error__no_memory(err);
+            b->v = v;
+            b->cap = cap;
         }
-        const struct ArrowArray *both[] = {out, &batch};
-        int rc = pml_batch__concat(&joined, ctx->env, l->fields, l->n_fields, both, 2, err);
-        pml_array__release(&batch);
-        PML_RETURN_IF(rc);
-        pml_array__release(out);
-        *out = joined;
+        PML_RETURN_IF(pml_merge__next(m, &b->v[b->n], err));
+        if (b->v[b->n].release == NULL)
+            return PML_OK;
     }
 }
 
+/* All batches of a merge as one array. */
+static int drain(struct ArrowArray *out, pml_rt_host_ctx *ctx, const pml_rt_layout *l, pml_merge *m, pml_error *err)
+{
+    merged_batches b = {0};
+    const struct ArrowArray **inputs = NULL;
+    int rc;
+    PML_TRY(take_batches(&b, ctx->env, m, err));
+    if (b.n == 1) {
+        *out = b.v[0];
+        b.n = 0;
+        goto out;
+    }
+    inputs = pml_env__calloc(ctx->env, b.n + 1, sizeof *inputs);
+    if (inputs == NULL)
+        PML_TRY(pml_error__no_memory(err));
+    for (size_t i = 0; i < b.n; i++)
+        inputs[i] = &b.v[i];
+    rc = pml_batch__concat(out, ctx->env, l->fields, l->n_fields, inputs, b.n, err);
+out:
+    for (size_t i = 0; i < b.n; i++)
+        pml_array__release(&b.v[i]);
+    pml_env__free(ctx->env, inputs);
+    pml_env__free(ctx->env, b.v);
+    return rc;
+}
+
+enum { MERGE_COLLAPSE = 1 /* pml_rt_merge.flags */ };
+
 static int merge_all(struct ArrowArray *out, pml_rt_host_ctx *ctx, const pml_rt_layout *l, const pml_rt_merge *req, pml_error *err)
 {
-    static const pml_merge_function all = {.kind = PML_MERGE_ALL};
+    static const pml_merge_function all = {.kind = PML_MERGE_ALL}, last = {.kind = PML_MERGE_LAST};
     pml_merge *merge = NULL;
     int64_t rows = 0;
     int rc = PML_OK;
@@ -118,7 +143,7 @@ static int merge_all(struct ArrowArray *out, pml_rt_host_ctx *ctx, const pml_rt_
     for (size_t i = 0; i < l->n_fields; i++)
         columns[i] = (int32_t)i;
     const pml_merge_request request = {.layout = &l->merge,
-                                       .function = &all,
+                                       .function = (req->flags & MERGE_COLLAPSE) != 0 ? &last : &all,
                                        .columns = columns,
                                        .n_columns = l->n_fields,
                                        .keep_retracts = true,
@@ -133,6 +158,30 @@ out:
     return rc;
 }
 
+static uint64_t hash_of(const pml_rt_layout *l, const struct ArrowArray *a)
+{
+    const struct ArrowArray *offsets = a->children[l->offset_column];
+    const int64_t *v = (const int64_t *)offsets->buffers[1] + offsets->offset;
+    uint64_t sum = 0;
+    for (int64_t i = 0; i < a->length; i++)
+        sum += pml_rt_mix64((uint64_t)v[i]);
+    return sum;
+}
+
+/* What is in the inputs and not in the result. */
+static void count_collapsed(pml_rt_merged *m, const pml_rt_layout *l, const pml_rt_merge *req)
+{
+    int64_t rows = 0;
+    for (size_t i = 0; i < req->n; i++)
+        rows += req->inputs[i]->length;
+    m->collapsed_rows = rows - (m->array.release == NULL ? 0 : m->array.length);
+    if (m->collapsed_rows == 0)
+        return;
+    for (size_t i = 0; i < req->n; i++)
+        m->collapsed_hash += hash_of(l, req->inputs[i]);
+    m->collapsed_hash -= hash_of(l, &m->array);
+}
+
 int pml_rt_host__merge_sorted(void *p, pml_rt_merged *out, const pml_rt_merge *req, pml_error *err)
 {
     pml_rt_host_ctx *ctx = p;
@@ -140,8 +189,8 @@ int pml_rt_host__merge_sorted(void *p, pml_rt_merged *out, const pml_rt_merge *r
     struct ArrowArray array = {0};
     if (out == NULL || out->struct_size != sizeof *out || req == NULL || req->struct_size != sizeof *req || req->n == 0)
         return pml_error__at(err, PML_E_INVAL, PML_PLACE_STORE, NULL, "merge_sorted was called with structs of another version, or without runs");
-    if (req->flags != 0)
-        return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_STORE, NULL, "needs collapse: merging runs keeps every version of a key");
+    if ((req->flags & ~(uint32_t)MERGE_COLLAPSE) != 0)
+        return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_STORE, NULL, "needs mode: a merge was asked for with flags 0x%x", req->flags);
     PML_RETURN_IF(keyed_layout(&l, ctx, req->schema_id, err));
     int rc = merge_all(&array, ctx, l, req, err);
     if (rc != PML_OK) {
@@ -149,6 +198,8 @@ int pml_rt_host__merge_sorted(void *p, pml_rt_merged *out, const pml_rt_merge *r
         return rc;
     }
     *out = (pml_rt_merged){.struct_size = sizeof *out, .array = array};
+    if ((req->flags & MERGE_COLLAPSE) != 0)
+        count_collapsed(out, l, req);
     return PML_OK;
 }
 
@@ -166,19 +217,46 @@ static int compare_key(const pml_rt_layout *l, const struct ArrowArray *run, int
     return 0;
 }
 
-/* The first row that is not below the key; above: that is above it. */
-static int64_t bound(const pml_rt_layout *l, const struct ArrowArray *run, const struct ArrowArray *keys, int64_t key_row, int64_t lo, bool above)
+/* The first row that is not below the key. */
+static int64_t lower_bound(const pml_rt_layout *l, const struct ArrowArray *run, const struct ArrowArray *keys, int64_t key_row)
 {
-    int64_t hi = run->length;
+    int64_t lo = 0, hi = run->length;
     while (lo < hi) {
         int64_t mid = lo + (hi - lo) / 2;
-        int order = compare_key(l, run, mid, keys, key_row);
-        if (order < 0 || (above && order == 0))
+        if (compare_key(l, run, mid, keys, key_row) < 0)
             lo = mid + 1;
         else
             hi = mid;
     }
     return lo;
+}
+
+/* Behind the rows of the key, the first of which is `from` if there is any. Mostly they are few. */
+static int64_t upper_bound(const pml_rt_layout *l, const struct ArrowArray *run, const struct ArrowArray *keys, int64_t key_row, int64_t from)
+{
+    int64_t lo = from, step = 1;
+    while (lo < run->length && compare_key(l, run, lo, keys, key_row) == 0) {
+        lo += step;
+        step = lo > run->length - step * 2 ? 1 : step * 2;
+    }
+    int64_t hi = lo < run->length ? lo : run->length;
+    for (lo = from; lo < hi;) { /* rows below lo are of the key, those from hi on are not */
+        int64_t mid = lo + (hi - lo) / 2;
+        if (compare_key(l, run, mid, keys, key_row) == 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+static int check_key(const pml_rt_layout *l, const struct ArrowArray *keys, int64_t key_row, pml_error *err)
+{
+    if (keys != NULL && keys->offset == 0 && keys->n_children >= 1 && keys->n_children <= (int64_t)l->merge.n_keys && key_row >= 0 &&
+        key_row < keys->length)
+        return PML_OK;
+    return pml_error__at(err, PML_E_INVAL, PML_PLACE_STORE, NULL, "key %lld is none of the %lld keys of up to %zu columns", (long long)key_row,
+                         keys == NULL ? 0 : (long long)keys->length, l->merge.n_keys);
 }
 
 int pml_rt_host__key_bounds(void *p, int64_t *lo, int64_t *hi, int64_t schema_id, const struct ArrowArray *run, const struct ArrowArray *keys,
@@ -187,11 +265,24 @@ int pml_rt_host__key_bounds(void *p, int64_t *lo, int64_t *hi, int64_t schema_id
     const pml_rt_layout *l;
     PML_RETURN_IF(keyed_layout(&l, p, schema_id, err));
     PML_RETURN_IF(check_rows(l, run, err));
-    if (keys == NULL || keys->offset != 0 || keys->n_children < 1 || keys->n_children > (int64_t)l->merge.n_keys || key_row < 0 ||
-        key_row >= keys->length)
-        return pml_error__at(err, PML_E_INVAL, PML_PLACE_STORE, NULL, "key %lld is none of the %lld keys of up to %zu columns", (long long)key_row,
-                             keys == NULL ? 0 : (long long)keys->length, l->merge.n_keys);
-    *lo = bound(l, run, keys, key_row, 0, false);
-    *hi = bound(l, run, keys, key_row, *lo, true);
+    PML_RETURN_IF(check_key(l, keys, key_row, err));
+    *lo = lower_bound(l, run, keys, key_row);
+    *hi = upper_bound(l, run, keys, key_row, *lo);
+    return PML_OK;
+}
+
+int pml_rt_host__find_key(void *p, int64_t *row, int64_t schema_id, const struct ArrowArray *array, int64_t before,
+                          const struct ArrowArray *keys, int64_t key_row, pml_error *err)
+{
+    const pml_rt_layout *l;
+    *row = -1;
+    PML_RETURN_IF(keyed_layout(&l, p, schema_id, err));
+    PML_RETURN_IF(check_rows(l, array, err));
+    PML_RETURN_IF(check_key(l, keys, key_row, err));
+    if (before < 0 || before > array->length)
+        return pml_error__at(err, PML_E_INVAL, PML_PLACE_STORE, NULL, "row %lld of %lld", (long long)before, (long long)array->length);
+    for (int64_t i = before - 1; i >= 0 && *row < 0; i--)
+        if (compare_key(l, array, i, keys, key_row) == 0)
+            *row = i;
     return PML_OK;
 }

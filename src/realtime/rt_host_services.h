@@ -9,12 +9,28 @@
 #include "realtime/rt_host.h"
 #include "util/thread.h"
 
+struct rt_work;
+
+typedef struct rt_worker {
+    pml_env *env;
+    unsigned forks; /* of the process that made it */
+    pml_mutex mu;
+    pml_cond wake;
+    struct rt_work *first;
+    pml_thread thread;
+    bool started, ended;
+} rt_worker;
+
+void pml_rt_worker__init(rt_worker *w, pml_env *env);
+void pml_rt_worker__clear(rt_worker *w);
+
 struct pml_rt_host_ctx {
     atomic_int refs;
     pml_env *env;
     pml_rt_host host;
     atomic_llong bytes; /* alloc and charge */
     atomic_llong pruned_runs;
+    rt_worker worker;
     pml_mutex m;        /* guards the list; layouts are immutable and stay until the end */
     pml_rt_layout **layouts;
     size_t n_layouts;
@@ -38,11 +54,13 @@ int pml_rt_host__chunk_append(void *ctx, int64_t *rows_taken, void *chunk, const
 int pml_rt_host__chunk_view(void *ctx, struct ArrowArray *out, void *chunk, int64_t rows, pml_error *err);
 void pml_rt_host__chunk_release(void *ctx, void *chunk);
 
-/* Of tables with a primary key (rt_host_runs.c). */
+/* Of tables with a primary key (rt_host_work.c, rt_host_runs.c). */
 int pml_rt_host__submit(void *ctx, void (*fn)(void *arg), void *arg);
 int pml_rt_host__merge_sorted(void *ctx, pml_rt_merged *out, const pml_rt_merge *req, pml_error *err);
 int pml_rt_host__sort_run(void *ctx, struct ArrowArray *out, int64_t schema_id, const struct ArrowArray *array, pml_error *err);
 int pml_rt_host__key_bounds(void *ctx, int64_t *lo, int64_t *hi, int64_t schema_id, const struct ArrowArray *run,
                             const struct ArrowArray *keys, int64_t key_row, pml_error *err);
+int pml_rt_host__find_key(void *ctx, int64_t *row, int64_t schema_id, const struct ArrowArray *array, int64_t before,
+                          const struct ArrowArray *keys, int64_t key_row, pml_error *err);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "meta/partition.h"
+#include "realtime/rt_buckets.h"
 #include "realtime/rt_commit.h"
 #include "realtime/rt_write.h"
 
@@ -96,6 +97,8 @@ static int claimed_slice(pml_route *route, rt_write_call *k, pml_error *err)
     int32_t buckets = t->options.bucket > 0 ? t->options.bucket : 1;
     int rc;
     pml_arena__init(&route->arena, t->env);
+    if (k->w->ctx->assigner != NULL)
+        PML_TRY(pml_error__set(err, PML_E_INVAL, "bucket %d is named, and the buckets of %s are dynamic: their keys choose them", pb->bucket, t->path));
     PML_TRY(pml_pb_texts__of_public(&claimed, texts, t->schema->n_partition_keys, t->options.partition_default_name, pb, err));
     if (pb->bucket < 0 || pb->bucket >= buckets) {
         rc = pml_error__set(err, PML_E_INVAL, "bucket %d is named, %s has the buckets 0 to %d", pb->bucket, t->path, buckets - 1);
@@ -131,7 +134,7 @@ int pml_rt_write__route(pml_route *route, rt_write_call *k, pml_error *err)
 {
     if (k->options->pb != NULL)
         return claimed_slice(route, k, err);
-    PML_RETURN_IF(pml_route__batch(route, k->w->table, k->array, k->has_offsets ? 1 : 0, err));
+    PML_RETURN_IF(pml_rt_buckets__route(route, k, err));
     if (k->options->first_offset >= 0 && route->n > 1)
         return pml_error__set(err, PML_E_INVAL,
                               "first_offset numbers the rows of one partition-bucket, this batch has rows of %zu: give the offsets as a "
@@ -144,7 +147,7 @@ static int pb_of(rt_pb **out, pml_rt_writer *w, const pml_route_slice *s, pml_er
 {
     const pml_pb_key key = {s->partition, s->bucket};
     int64_t first;
-    *out = pml_rt_pb__find(w->ctx, &key);
+    PML_RETURN_IF(pml_rt_pb__find(out, w->ctx, &key, err));
     if (*out != NULL)
         return PML_OK;
     pml_effective *progress = NULL;
@@ -290,7 +293,7 @@ static int apply_slice(rt_write_call *k, rt_pb *pb, const pml_route_slice *s, pm
 static bool has_one_pb(const pml_table *t)
 {
     const pml_table_options *o = &t->options;
-    return t->schema->n_partition_keys == 0 &&
+    return t->schema->n_partition_keys == 0 && !pml_table_options__is_dynamic(o, t->schema) &&
            (o->bucket < 1 || (o->bucket == 1 && o->bucket_function == PML_BUCKET_FUNCTION_DEFAULT));
 }
 
@@ -299,10 +302,11 @@ static bool names_bucket_0(const pml_rt_pb *pb)
     return pb == NULL || (pb->struct_size == sizeof *pb && pb->n_partition == 0 && pb->bucket == 0 && pb->reserved == 0);
 }
 
-/* Remembers the one partition-bucket for the calls that follow. */
-static void keep_only(pml_rt_writer *w, rt_pb *pb)
+void pml_rt_write__keep_only(pml_rt_writer *w, rt_pb *pb)
 {
     rt_pb *none = NULL;
+    if (!has_one_pb(w->table))
+        return;
     pml_rt_pb__acquire(pb);
     if (!atomic_compare_exchange_strong(&w->only, &none, pb))
         pml_rt_pb__release(pb);
@@ -321,8 +325,7 @@ static int write_routed(rt_write_call *k, pml_error *err)
         goto out;
     }
     PML_TRY(pml_rt_write__pbs(pbs, k, &route, err));
-    if (has_one_pb(k->w->table))
-        keep_only(k->w, pbs[0]);
+    pml_rt_write__keep_only(k->w, pbs[0]);
     for (size_t i = 0; i < route.n; i++)
         PML_TRY(apply_slice(k, pbs[i], &route.slices[i], err));
 out:
@@ -339,12 +342,10 @@ static int write_batch(rt_write_call *k, const struct ArrowSchema *schema, pml_e
     PML_RETURN_IF(check_batch(k, schema, err));
     if (k->array->length == 0)
         return PML_OK;
+    rt_pb *only = names_bucket_0(k->options->pb) ? atomic_load_explicit(&k->w->only, memory_order_acquire) : NULL;
     if (k->w->input != NULL)
-        return pml_rt_write__keyed(k, err);
-    rt_pb *only = atomic_load_explicit(&k->w->only, memory_order_acquire);
-    if (only != NULL && names_bucket_0(k->options->pb))
-        return write_slice(k, only, k->array, err);
-    return write_routed(k, err);
+        return pml_rt_write__keyed(k, only, err);
+    return only != NULL ? write_slice(k, only, k->array, err) : write_routed(k, err);
 }
 
 /* Nothing changed only when no slice was applied and no store is in doubt. What a store says of its own slice is not enough. */

@@ -49,7 +49,11 @@ int pml_rt_write__pbs(rt_pb **pbs, rt_write_call *k, const pml_route *route, pml
 /* Where the rows go. */
 int pml_rt_write__route(pml_route *route, rt_write_call *k, pml_error *err);
 
+/* All rows of the writer's table go to one place, which is this: remembers it for the calls that follow. Else nothing. */
+void pml_rt_write__keep_only(pml_rt_writer *w, rt_pb *pb);
+
 /* ---- rows with keys ---- */
-int pml_rt_write__keyed(rt_write_call *k, pml_error *err);
+/* only: where they all go; NULL: they are to be routed. */
+int pml_rt_write__keyed(rt_write_call *k, rt_pb *only, pml_error *err);
 
 #endif

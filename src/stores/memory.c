@@ -14,7 +14,11 @@
 #include "stores/memory_read.h"
 #include "stores/memory_store.h"
 
+enum { COLLAPSE_ALLOWED = 1 /* pml_rt_store_params.flags */ };
+
 #define JOIN_BYTES_DEFAULT ((uint64_t)4 << 20)
+#define RUN_BYTES_DEFAULT ((uint64_t)256 << 20)
+#define INLINE_ROWS_DEFAULT ((uint64_t)16384)
 
 static int refuse(pml_error *err, int code, const char *what, int64_t got, int64_t expected)
 {
@@ -64,6 +68,10 @@ static void fill_segment_locked(mem_segment *seg, mem_store *s)
     seg->rows = s->building_rows;
     seg->bytes = s->building_bytes;
     seg->schema_id = s->schema_id;
+    for (size_t i = 0; s->account->collapse && i < seg->n; i++) {
+        seg->collapsed_rows += ((const mem_chunk *)seg->chunks->items[i])->collapsed_rows;
+        seg->collapsed_hash += ((const mem_chunk *)seg->chunks->items[i])->collapsed_hash;
+    }
     s->building = NULL;
     s->building_rows = 0;
     s->building_bytes = 0;
@@ -79,6 +87,7 @@ static int memory_seal(void *store, void **segment, pml_error *err)
     rc = pml_mem_store__close_chunk(s, err);
     if (rc != PML_OK)
         return rc;
+    pml_mem_store__forget_job(s);
     seg = pml_mem_segment__new(s->account);
     if (seg == NULL)
         return pml_store__no_memory(err);
@@ -110,7 +119,8 @@ static int memory_segment_info(void *segment, pml_rt_segment_info *out, pml_erro
 {
     const mem_segment *seg = segment;
     const pml_rt_segment_info info = {
-        .range = seg->range, .rows = seg->rows, .schema_id = seg->schema_id, .memory_bytes = seg->bytes};
+        .range = seg->range, .rows = seg->rows + seg->collapsed_rows, .collapsed_rows = seg->collapsed_rows, .collapsed_hash = seg->collapsed_hash,
+        .schema_id = seg->schema_id, .memory_bytes = seg->bytes};
     (void)err;
     pml_store__write_struct(out, &info, sizeof info);
     return PML_OK;
@@ -291,6 +301,7 @@ static void memory_release(void *store)
 {
     mem_store *s = store;
     mem_account *account = s->account;
+    pml_mem_store__forget_job(s);
     drop_rows(s);
     pthread_mutex_destroy(&s->m);
     pml_mem_account__free(account, s, sizeof *s);
@@ -344,6 +355,7 @@ static void account_settings(mem_account *a, const pml_rt_store_params *p)
 {
     a->schema_id = p->schema_id;
     a->keyed = p->mode == PML_RT_MODE_PRIMARY_KEY;
+    a->collapse = a->keyed && (p->flags & COLLAPSE_ALLOWED) != 0;
     a->n_columns = (size_t)p->schema->n_children;
     a->can_copy = p->host->struct_size >= offsetof(pml_rt_host, submit);
     a->stats_mode = a->can_copy ? p->stats_mode : PML_RT_STATS_NONE;
@@ -385,6 +397,9 @@ static int memory_store_open(void *backend, void **store, const pml_rt_store_vtb
     s->n_columns = p.schema->n_children;
     s->keyed = p.mode == PML_RT_MODE_PRIMARY_KEY;
     s->join_bytes = size_option(&p, "realtime.memory.chunk-bytes", JOIN_BYTES_DEFAULT);
+    s->run_bytes = size_option(&p, "realtime.memory.max-run-bytes", RUN_BYTES_DEFAULT);
+    uint64_t rows = size_option(&p, "realtime.memory.inline-merge-rows", INLINE_ROWS_DEFAULT);
+    s->inline_rows = rows > INT64_MAX ? INT64_MAX : (int64_t)rows;
     s->next_room = MEM_OPEN_ROWS_FIRST;
     s->floor = s->end = p.committed_end;
     *store = s;
@@ -416,7 +431,7 @@ static const pml_rt_plugin plugin = {.struct_size = sizeof(pml_rt_plugin),
                                      .abi_minor = PML_RT_ABI_MINOR,
                                      .name = "memory",
                                      .version = "1",
-                                     .caps = PML_RT_CAP_MODE_APPEND | PML_RT_CAP_MODE_KEY,
+                                     .caps = PML_RT_CAP_MODE_APPEND | PML_RT_CAP_MODE_KEY | PML_RT_CAP_LOOKUP | PML_RT_CAP_COLLAPSE,
                                      .open = memory_open,
                                      .store_open = memory_store_open,
                                      .close = memory_plugin_close};

@@ -15,6 +15,11 @@ int pml_mem_account__new(mem_account **out, const pml_rt_host *host, pml_error *
     if (a == NULL)
         return pml_store__no_memory(err);
     memset(a, 0, sizeof *a);
+    if (pthread_mutex_init(&a->sorted_m, NULL) != 0) {
+        host->free(host->ctx, a, sizeof *a, MEM_ALIGN);
+        *out = NULL;
+        return pml_store__no_memory(err);
+    }
     atomic_init(&a->refs, 1);
     a->host = host;
     return PML_OK;
@@ -22,8 +27,10 @@ int pml_mem_account__new(mem_account **out, const pml_rt_host *host, pml_error *
 
 void pml_mem_account__release(mem_account *account)
 {
-    if (account != NULL && atomic_fetch_sub_explicit(&account->refs, 1, memory_order_acq_rel) == 1)
-        account->host->free(account->host->ctx, account, sizeof *account, MEM_ALIGN);
+    if (account == NULL || atomic_fetch_sub_explicit(&account->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    pthread_mutex_destroy(&account->sorted_m);
+    account->host->free(account->host->ctx, account, sizeof *account, MEM_ALIGN);
 }
 
 void *pml_mem_account__alloc(mem_account *account, size_t bytes)
@@ -90,11 +97,41 @@ static void chunk_destroy(mem_counted *self)
     mem_chunk *c = (mem_chunk *)self;
     mem_account *account = self->account;
     stats_free(account, atomic_load_explicit(&c->stats, memory_order_acquire));
+    if (c->sorted != NULL)
+        pml_mem_counted__release(&c->sorted->counted);
     if (c->array.release != NULL)
         c->array.release(&c->array);
     if (c->open != NULL)
         account->host->chunk_release(account->host->ctx, c->open);
     uncharge(account, c->bytes);
+}
+
+mem_chunk *pml_mem_chunk__sorted(mem_chunk *open, int64_t rows)
+{
+    mem_account *account = open->counted.account;
+    pthread_mutex_lock(&account->sorted_m);
+    mem_chunk *run = open->sorted != NULL && open->sorted->rows == rows ? open->sorted : NULL;
+    if (run != NULL)
+        pml_mem_counted__acquire(&run->counted);
+    pthread_mutex_unlock(&account->sorted_m);
+    return run;
+}
+
+void pml_mem_chunk__keep_sorted(mem_chunk *open, mem_chunk *run)
+{
+    mem_account *account = open->counted.account;
+    pthread_mutex_lock(&account->sorted_m);
+    mem_chunk *old = open->sorted;
+    if (run != NULL && old != NULL && old->rows >= run->rows) {
+        old = NULL;
+    } else {
+        open->sorted = run;
+        if (run != NULL)
+            pml_mem_counted__acquire(&run->counted);
+    }
+    pthread_mutex_unlock(&account->sorted_m);
+    if (old != NULL)
+        pml_mem_counted__release(&old->counted);
 }
 
 static mem_stats *stats_of(mem_chunk *c)

@@ -18,6 +18,7 @@
 
 #include "stores/abi.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
@@ -27,9 +28,11 @@ typedef struct mem_account {
     atomic_llong live_bytes;
     bool can_copy;       /* the host has the services of phase P1b */
     bool keyed;          /* chunks are sorted runs */
+    bool collapse;       /* of the rows of a key that meet in a merge only the newest stays */
     uint32_t stats_mode; /* PML_RT_STATS_*; NONE without them */
     int64_t schema_id;
     size_t n_columns; /* of the transport schema */
+    pthread_mutex_t sorted_m; /* guards `sorted` of all chunks; nothing else is done under it */
 } mem_account;
 
 int pml_mem_account__new(mem_account **out, const pml_rt_host *host, pml_error *err);
@@ -63,13 +66,20 @@ typedef struct mem_chunk {
     int tier;                /* joins that it went through */
     pml_rt_range range;      /* of an open chunk: the writer's, as rows; a view noted its own */
     int64_t rows;
+    int64_t collapsed_rows; /* that stood here, and were replaced by others */
+    uint64_t collapsed_hash;
     uint64_t bytes;      /* charged to the host */
     uint64_t data_bytes; /* of the rows in an open chunk, without free room */
     _Atomic(mem_stats *) stats; /* made by the first query that can use them */
+    struct mem_chunk *sorted;   /* of an open chunk of rows with keys: those that a query saw, as a run; a reference. NULL: none */
 } mem_chunk;
 
 /* A chunk still without its array. Charges the bytes. */
 int pml_mem_chunk__new(mem_chunk **out, mem_account *account, const pml_rt_batch *batch, pml_error *err);
+/* The run of the first `rows` rows of an open chunk, a reference; NULL: nobody has made it. */
+mem_chunk *pml_mem_chunk__sorted(mem_chunk *open, int64_t rows);
+/* Keeps a run (NULL: none) for queries to come, instead of that of fewer rows. */
+void pml_mem_chunk__keep_sorted(mem_chunk *open, mem_chunk *run);
 /* Whether a row of a closed chunk may match. Makes its statistics when they are missing; without memory for them: true. */
 bool pml_mem_chunk__may_match(mem_chunk *c, const void *predicate);
 
@@ -93,7 +103,8 @@ typedef struct mem_segment {
     mem_list *chunks;
     size_t n;
     pml_rt_range range;
-    int64_t rows;
+    int64_t rows, collapsed_rows;
+    uint64_t collapsed_hash;
     uint64_t bytes;
     int64_t schema_id;
     struct mem_segment *dropped; /* chains segments that an advance took out of the store's own list */

@@ -109,28 +109,47 @@ static void choose(mem_reader *r, const mem_source *from, mem_chunk *c)
         add_chunk(r, from, c);
 }
 
-/* The rows of the open chunk that the view saw, as a chunk of their own. Its rows and range belong to the writer. */
-static int choose_open(mem_reader *r, const mem_source *from, mem_chunk *open, pml_error *err)
+/* The rows of the open chunk that the view saw, as a chunk of their own. */
+static int make_open(mem_chunk **out, const mem_source *from, const mem_chunk *open, pml_error *err)
 {
     mem_account *account = from->pin->account;
     const pml_rt_host *host = account->host;
+    struct ArrowArray rows = {0};
     const pml_rt_batch b = {.flags = open->dense ? PML_RT_BATCH_DENSE : 0,
                             .range = {open->range.begin, from->open_end},
                             .rows = from->open_rows};
-    if (!range_wanted(from, b.range.begin, b.range.end))
-        return PML_OK;
-    int rc = pml_mem_chunk__new(&r->open, account, &b, err);
-    if (rc == PML_OK)
-        rc = host->chunk_view(host->ctx, &r->open->array, open->open, b.rows, err);
+    int rc = pml_mem_chunk__new(out, account, &b, err);
+    if (rc != PML_OK)
+        return rc;
+    rc = host->chunk_view(host->ctx, &rows, open->open, b.rows, err);
     if (rc == PML_OK && account->keyed) {
-        struct ArrowArray rows = r->open->array;
-        r->open->array.release = NULL;
-        rc = host->sort_run(host->ctx, &r->open->array, from->schema_id, &rows, err);
+        rc = host->sort_run(host->ctx, &(*out)->array, from->schema_id, &rows, err);
         rows.release(&rows);
+    } else if (rc == PML_OK) {
+        (*out)->array = rows;
     }
-    if (rc == PML_OK)
-        add_chunk(r, from, r->open);
+    if (rc != PML_OK)
+        pml_mem_counted__release(&(*out)->counted);
     return rc;
+}
+
+/* The chunk's rows and the end of its range belong to the writer. */
+static int choose_open(mem_reader *r, const mem_source *from, mem_chunk *open, pml_error *err)
+{
+    bool keyed = from->pin->account->keyed;
+    if (!range_wanted(from, open->range.begin, from->open_end))
+        return PML_OK;
+    mem_chunk *made = keyed ? pml_mem_chunk__sorted(open, from->open_rows) : NULL;
+    if (made == NULL) {
+        int rc = make_open(&made, from, open, err);
+        if (rc != PML_OK)
+            return rc;
+        if (keyed)
+            pml_mem_chunk__keep_sorted(open, made);
+    }
+    r->open = made;
+    add_chunk(r, from, made);
+    return PML_OK;
 }
 
 static int choose_all(mem_reader *r, mem_source *from, pml_error *err)
@@ -333,6 +352,9 @@ static void view_release(void *p)
 static void view_destroy(mem_counted *self)
 {
     mem_view *v = (mem_view *)self;
+    mem_chunk *open = atomic_load_explicit(&v->open_chunk, memory_order_acquire);
+    if (open != NULL)
+        pml_mem_counted__release(&open->counted);
     if (v->sealed != NULL)
         pml_mem_counted__release(&v->sealed->counted);
     if (v->building != NULL)
@@ -347,4 +369,5 @@ mem_view *pml_mem_view__new(mem_account *account)
 const pml_rt_view_vtbl pml_mem_view_vtbl = {.struct_size = sizeof(pml_rt_view_vtbl),
                                             .info = view_info,
                                             .query_streams = view_query_streams,
-                                            .release = view_release};
+                                            .release = view_release,
+                                            .lookup = pml_mem_view__lookup};

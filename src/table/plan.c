@@ -37,6 +37,7 @@ void pml_plan_free(pml_plan *p)
     if (p->pins != NULL)
         p->memory->release(p->pins);
     pml_plan_free(p->other); /* which has none itself */
+    pml_plan_free(p->base);  /* nor has that */
     for (size_t i = 0; i < p->n_splits && p->splits[i].plan == NULL; i++)
         for (pml_split *s = &p->splits[i]; s != NULL; s = s->before)
             for (size_t j = 0; j < s->n_files; j++)
@@ -58,7 +59,7 @@ static int choose_snapshot(pml_snapshot *s, bool *found, pml_plan *p, const pml_
     return PML_OK;
 }
 
-static pml_snapshot_choice choice_of(const pml_scan *scan)
+pml_snapshot_choice pml_plan__choice(const pml_scan *scan)
 {
     return scan->travel.by == PML_SCAN_LATEST ? PML_CHOSE_LATEST : scan->travel.by == PML_SCAN_TAG ? PML_CHOSE_TAG : PML_CHOSE_SNAPSHOT;
 }
@@ -74,7 +75,7 @@ static int pin_and_choose(pml_snapshot *s, bool *found, pml_plan *p, const pml_s
         PML_RETURN_IF(choose_snapshot(s, found, p, scan, min_snapshot, err));
         if (scan->memory == NULL)
             return PML_OK;
-        int rc = scan->memory->resolve(p->pins, &again, *found ? s : NULL, choice_of(scan), err);
+        int rc = scan->memory->resolve(p->pins, &again, *found ? s : NULL, pml_plan__choice(scan), err);
         if (rc == PML_OK || !again || tries <= 0)
             return rc;
         scan->memory->release(p->pins);

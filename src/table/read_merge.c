@@ -13,6 +13,7 @@
  */
 #include "table/read_merge.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "merge/engine.h"
@@ -68,6 +69,7 @@ static int run_make(pml_run *out, merge_reader *r, const pml_section *s, const p
                                   .fields = r->layout.fields,
                                   .n_fields = r->layout.n_fields,
                                   .predicate = alone ? r->predicate : r->key_predicate,
+                                  .indexes = r->plan->table->options.file_index_read && (!alone || r->predicate == r->key_predicate),
                                   .batch_rows = r->batch_rows,
                                   .validate_full = r->validate_full,
                                   .found = r->probes == NULL ? NULL : &r->found};
@@ -270,44 +272,58 @@ static int make_function(merge_reader *r, pml_error *err)
     return rc == PML_OK || rc == PML_E_UNSUPPORTED ? rc : pml_error__prefix(err, rc, "%s", t->path); /* a need stands in front */
 }
 
-/* Which run of the whole split the run of a section goes to: sections lie behind each other in the order of keys, and so their runs may
-   be one behind the other. With lookup rules a run has one level only (merge.h). */
-static size_t stack_of(const merge_reader *r, const pml_section *s, size_t run, bool by_level)
+/* A run of a section, and the run of the whole split that it goes to. */
+typedef struct stacked_run {
+    size_t stack, order;
+    const pml_sorted_run *run;
+} stacked_run;
+
+static int by_stack(const void *x, const void *y)
+{
+    const stacked_run *a = x, *b = y;
+    if (a->stack != b->stack)
+        return a->stack < b->stack ? -1 : 1;
+    return a->order < b->order ? -1 : a->order > b->order;
+}
+
+/* Sections lie behind each other in the order of keys, and so their runs may be one behind the other. With lookup rules a run has one
+   level only (merge.h): the highest level is the oldest, and each run of level 0 is one of its own. Returns how many there are. */
+static size_t stack_runs(stacked_run *out, const merge_reader *r, bool by_level)
 {
     size_t n = 0;
-    if (!by_level)
-        return run;
-    int32_t level = r->split->files[s->runs[run].files[0]].level;
-    if (level > 0)
-        return level < STACK_LEVELS ? (size_t)(STACK_LEVELS - level) : 0;
-    for (size_t i = 0; i < run; i++)
-        n += r->split->files[s->runs[i].files[0]].level == 0;
-    return STACK_LEVELS + 1 + n;
+    for (size_t i = 0; i < r->sections.n; i++) {
+        const pml_section *s = &r->sections.v[i];
+        size_t newest = STACK_LEVELS + 1;
+        for (size_t k = 0; k < s->n_runs; k++, n++) {
+            int32_t level = r->split->files[s->runs[k].files[0]].level;
+            size_t stack = !by_level ? k : level <= 0 ? newest++ : level < STACK_LEVELS ? (size_t)(STACK_LEVELS - level) : 0;
+            out[n] = (stacked_run){stack, n, &s->runs[k]};
+        }
+    }
+    qsort(out, n, sizeof *out, by_stack);
+    return n;
 }
 
 /* Rows in memory lie anywhere among the keys, so the sections become one. */
 static int stack_sections(merge_reader *r, pml_error *err)
 {
     bool by_level = pml_table_options__is_lookup(&r->plan->table->options);
-    size_t n_stacks = 0, n_runs = 0, room = r->split->n_files;
+    size_t n_runs = 0, n_files = 0, n_stacked = 0;
     for (size_t i = 0; i < r->sections.n; i++)
-        for (size_t k = 0; k < r->sections.v[i].n_runs; k++) {
-            size_t at = stack_of(r, &r->sections.v[i], k, by_level) + 1;
-            n_stacks = at > n_stacks ? at : n_stacks;
-        }
-    pml_sorted_run *runs = pml_arena__array(&r->arena, n_stacks, sizeof *runs);
+        n_stacked += r->sections.v[i].n_runs;
+    stacked_run *stacked = pml_arena__array(&r->arena, n_stacked, sizeof *stacked);
+    pml_sorted_run *runs = pml_arena__array(&r->arena, n_stacked, sizeof *runs);
     pml_section *one = pml_arena__array(&r->arena, 1, sizeof *one);
-    size_t *files = pml_arena__array(&r->arena, room, sizeof *files), n_files = 0;
-    if (runs == NULL || one == NULL || files == NULL)
+    size_t *files = pml_arena__array(&r->arena, r->split->n_files, sizeof *files);
+    if (stacked == NULL || runs == NULL || one == NULL || files == NULL)
         return pml_error__no_memory(err);
-    for (size_t stack = 0; stack < n_stacks; stack++) {
-        size_t first = n_files;
-        for (size_t i = 0; i < r->sections.n; i++)
-            for (size_t k = 0; k < r->sections.v[i].n_runs; k++)
-                for (size_t f = 0; stack_of(r, &r->sections.v[i], k, by_level) == stack && f < r->sections.v[i].runs[k].n; f++)
-                    files[n_files++] = r->sections.v[i].runs[k].files[f];
-        if (n_files > first)
-            runs[n_runs++] = (pml_sorted_run){n_files - first, files + first};
+    n_stacked = stack_runs(stacked, r, by_level);
+    for (size_t i = 0; i < n_stacked; i++) {
+        if (i == 0 || stacked[i].stack != stacked[i - 1].stack)
+            runs[n_runs++] = (pml_sorted_run){0, files + n_files};
+        for (size_t f = 0; f < stacked[i].run->n; f++)
+            files[n_files++] = stacked[i].run->files[f];
+        runs[n_runs - 1].n += stacked[i].run->n;
     }
     *one = (pml_section){.n_files = n_files, .n_runs = n_runs, .runs = runs};
     r->sections = (pml_sections){1, one};

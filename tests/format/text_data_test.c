@@ -366,12 +366,13 @@ static void json_nulls_of_wide_rows_hit_the_limit(void **state)
     (void)state;
     enum { MEMBERS = 1023, ROWS = PML_JSON_LINE_VALUES_MAX / (2 * (MEMBERS + 1)) };
     static const char *const elements[] = {"null,", "{},", "{\"r\":{}},"};
-    char *row = malloc(64 + MEMBERS * 32), *at = row;
+    size_t cap = 64 + MEMBERS * 32, at = 0;
+    char *row = malloc(cap);
     assert_non_null(row);
-    at += sprintf(at, "a ARRAY<ROW<r ROW<");
+    at += (size_t)snprintf(row + at, cap - at, "a ARRAY<ROW<r ROW<");
     for (int i = 0; i < MEMBERS; i++)
-        at += sprintf(at, "%sn%d INT", i == 0 ? "" : ", ", i);
-    (void)sprintf(at, ">, s ROW<x ROW<y INT>>>>");
+        at += (size_t)snprintf(row + at, cap - at, "%sn%d INT", i == 0 ? "" : ", ", i);
+    (void)snprintf(row + at, cap - at, ">, s ROW<x ROW<y INT>>>>");
     kit *k = kit_open("json", row);
     free(row);
     pml_buf line;

@@ -351,12 +351,13 @@ static void very_many_members_do_not_take_for_ever(void **state)
     enum { SECONDS = 15 }; /* each member of one side against each of the other takes minutes */
     size_t members = 0;
     int rc;
-    char *type = malloc(128 + TYPED * 48), *at = type;
+    size_t cap = 128 + TYPED * 48, at = 0;
+    char *type = malloc(cap);
     assert_non_null(type);
-    at += sprintf(at, "ROW<metadata BYTES, value BYTES, typed_value ROW<");
+    at += (size_t)snprintf(type + at, cap - at, "ROW<metadata BYTES, value BYTES, typed_value ROW<");
     for (int i = 0; i < TYPED; i++)
-        at += sprintf(at, "%st%06d ROW<typed_value INT>", i == 0 ? "" : ", ", (i * 7 + 3) % TYPED);
-    (void)sprintf(at, ">>");
+        at += (size_t)snprintf(type + at, cap - at, "%st%06d ROW<typed_value INT>", i == 0 ? "" : ", ", (i * 7 + 3) % TYPED);
+    (void)snprintf(type + at, cap - at, ">>");
     clock_t begin = clock();
     char *text = assembled("VARIANT", type, fill_many, &rc);
     must_ok(rc, &err);

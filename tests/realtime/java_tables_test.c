@@ -85,7 +85,7 @@ static char *answer(pml_table *table, pml_rt_context *ctx, int times)
     int64_t rows;
     pml_error err = PML_ERROR_INIT;
     plan_of(&plan, table, ctx);
-    must_ok(changes_read(&text, &rows, pml_table_env(table), plan, 1, &err), &err);
+    must_ok(changes_read(&text, &rows, plan, 1, &err), &err);
     pml_plan_free(plan);
     char *out = in_order(&text, times);
     pml_text_clear(&text);

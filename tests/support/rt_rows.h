@@ -14,7 +14,7 @@ enum { RT_PARTITIONS = 3, RT_NULL_PARTITION = 2 };
 typedef struct rt_shape {
     const char *columns;
     bool partitioned;
-    int32_t buckets; /* -1: unaware */
+    int32_t buckets; /* -1: unaware; with keys dynamic */
     bool external, auto_advance;
     const rt_variant *keyed; /* NULL: no primary key. With one there is no partition null */
     uint64_t salt;           /* of its rows */

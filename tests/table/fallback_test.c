@@ -10,10 +10,10 @@
 #include "storage/file_io.h"
 #include "storage/local_fs.h"
 #include "support/faulty_fs.h"
+#include "support/rows_kit.h"
 #include "support/table_kit.h"
 
 #include <paimonlive/realtime.h>
-#include <paimonlive/rows.h>
 #include <paimonlive/split.h>
 
 enum { SHOWN = 4000 };
@@ -43,35 +43,13 @@ static void write_schema(world *w, const char *branch, int id, const char *last_
 /* A commit, a second after the last one. */
 static void put(world *w, const char *branch, const char *rows)
 {
-    static int number;
-    char path[500];
     pml_error err = PML_ERROR_INIT;
     pml_table_open_options o = PML_TABLE_OPEN_OPTIONS_INIT;
-    struct ArrowArrayStream stream;
-    struct ArrowSchema schema;
-    struct ArrowArray batch;
     pml_table *table;
-    pml_writer *writer;
-    pml_messages *m;
-    pml_commit *commit;
     o.branch = branch;
     w->t->wall_ms += 1000;
-    (void)snprintf(path, sizeof path, "%s.rows-%d.jsonl", w->path, number++);
-    must_ok(pml_file__publish(w->t->env, path, (const uint8_t *)rows, strlen(rows), 0, &err), &err);
     must_ok(pml_table_open(&table, w->t->env, w->path, &o, &err), &err);
-    must_ok(pml_rows_open(&stream, table, path, NULL, &err), &err);
-    assert_int_equal(stream.get_schema(&stream, &schema), 0);
-    assert_int_equal(stream.get_next(&stream, &batch), 0);
-    must_ok(pml_writer_open(&writer, table, &err), &err);
-    must_ok(pml_writer_write(writer, &batch, &schema, &err), &err);
-    must_ok(pml_writer_prepare(&m, writer, &err), &err);
-    must_ok(pml_commit_open(&commit, table, NULL, &err), &err);
-    must_ok(pml_commit_run(NULL, commit, (pml_messages *const *)&m, 1, 1, NULL, &err), &err);
-    pml_commit_close(commit);
-    pml_messages_free(m);
-    pml_writer_close(writer);
-    schema.release(&schema);
-    stream.release(&stream);
+    rows_commit(w->t, table, rows, NULL, NULL);
     pml_table_release(table);
 }
 
@@ -111,36 +89,6 @@ typedef struct how {
     int64_t limit;
 } how;
 
-/* Prints and releases the stream. */
-static int print_all(world *w, struct ArrowArrayStream *stream, pml_error *err)
-{
-    struct ArrowSchema schema = {0};
-    pml_rows_printer *printer = NULL;
-    pml_text text = {0};
-    int rc;
-    if (stream->get_schema(stream, &schema) != 0)
-        PML_TRY(pml_stream_error(stream, err));
-    PML_TRY(pml_rows_printer_new(&printer, w->t->env, &schema, PML_ROWS_CSV, err));
-    for (;;) {
-        struct ArrowArray batch;
-        if (stream->get_next(stream, &batch) != 0)
-            PML_TRY(pml_stream_error(stream, err));
-        if (batch.release == NULL)
-            break;
-        rc = pml_rows_print(&text, printer, &batch, 0, batch.length, err);
-        batch.release(&batch);
-        PML_TRY(rc);
-    }
-    (void)snprintf(w->shown, sizeof w->shown, "%s", text.ptr == NULL ? "" : text.ptr);
-out:
-    pml_text_clear(&text);
-    pml_rows_printer_free(printer);
-    if (schema.release != NULL)
-        schema.release(&schema);
-    stream->release(stream);
-    return rc;
-}
-
 static int read_rows(world *w, const how *h, pml_error *err)
 {
     pml_table *table = NULL;
@@ -166,7 +114,7 @@ static int read_rows(world *w, const how *h, pml_error *err)
     PML_TRY(pml_scan_plan(&plan, scan, err));
     PML_TRY(pml_plan_count(&w->counted, plan, err));
     PML_TRY(pml_read_open(&stream, plan, &o, err));
-    PML_TRY(print_all(w, &stream, err));
+    PML_TRY(rows_show_stream(w->shown, sizeof w->shown, w->t->env, &stream, PML_ROWS_CSV, err));
 out:
     pml_predicate_free(p);
     pml_plan_free(plan);
@@ -192,7 +140,7 @@ static int read_files(world *w, const how *h, pml_error *err)
     w->shown[0] = '\0';
     PML_TRY(pml_table_open(&table, w->t->env, w->path, &o, err));
     PML_TRY(pml_system_table_open(&stream, table, "files", &s, err));
-    PML_TRY(print_all(w, &stream, err));
+    PML_TRY(rows_show_stream(w->shown, sizeof w->shown, w->t->env, &stream, PML_ROWS_CSV, err));
 out:
     pml_table_release(table);
     return rc;
