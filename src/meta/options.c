@@ -105,6 +105,7 @@ static const binding bindings[] = {
     {"realtime.primary-key.preview", BIND_BOOL, AT(rt_primary_key), 0},
     {"realtime.store", BIND_STRING, AT(rt_store), 0},
     {"realtime.store.stats-mode", BIND_INDEX, AT(rt_stats_mode), 0},
+    {"realtime.memory.collapse", BIND_INDEX, AT(rt_collapse), 0},
     {"realtime.validate-input", BIND_INDEX, AT(rt_validate_input), 0},
     {"realtime.append.accept-update-after", BIND_BOOL, AT(rt_accept_update_after), 0},
     {"realtime.verify.commit", BIND_INDEX, AT(rt_verify_commit), 0},

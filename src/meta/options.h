@@ -93,6 +93,7 @@ typedef struct pml_table_options {
     bool realtime_enabled, rt_primary_key;
     const char *rt_store;
     int32_t rt_stats_mode; /* PML_RT_STATS_* */
+    enum { PML_RT_COLLAPSE_OFF = 0, PML_RT_COLLAPSE_AUTO } rt_collapse;
     bool rt_offset_external;
     int32_t rt_validate_input; /* pml_check_level */
     bool rt_accept_update_after;

@@ -273,6 +273,7 @@ const pml_option_rule pml_option_rules[] = {
     HONOURED("realtime.store.plugin-path", STRING, NULL, NULL),
     HONOURED("realtime.store.stats-mode", ENUM, "none", "none|keys|full"),
     HONOURED("realtime.memory.chunk-bytes", SIZE, "4 mb", NULL),
+    HONOURED("realtime.memory.collapse", ENUM, "off", "off|auto"),
     HONOURED("realtime.memory.inline-merge-rows", LONG, "16384", NULL),
     HONOURED("realtime.memory.max-run-bytes", SIZE, "256 mb", NULL),
     HONOURED("realtime.offset-mode", ENUM, "assigned", "assigned|external"),

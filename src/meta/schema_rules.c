@@ -65,7 +65,7 @@ static bool crosses_partitions(const pml_table_schema *s)
 static int check_sequence(const pml_table_schema *s, const pml_json_source *src)
 {
     const char *text = pml_table_schema__option(s, "sequence.field"), *at = text, *name;
-    const pml_field *f = NULL; /* set by find_column; the compiler cannot see it */
+    const pml_field *f = NULL;
     size_t n, length;
     if (text == NULL)
         return PML_OK;
@@ -88,7 +88,7 @@ static int check_sequence(const pml_table_schema *s, const pml_json_source *src)
 static int check_upsert_key(const pml_table_schema *s, const pml_json_source *src)
 {
     const char *at = pml_table_schema__option(s, "upsert-key"), *name;
-    const pml_field *f = NULL; /* set by find_column; the compiler cannot see it */
+    const pml_field *f = NULL;
     size_t n;
     if (at != NULL && s->n_primary_keys > 0)
         return pml_json__fail(src, src->code, "option upsert-key does not go with a primary key");
@@ -107,7 +107,7 @@ static int check_named_columns(const pml_table_schema *s, const pml_json_source 
 {
     const char *kind = pml_table_schema__option(s, "rowkind.field"), *time = pml_table_schema__option(s, "record-level.time-field"),
                *at = pml_table_schema__option(s, "vector-field"), *name;
-    const pml_field *f = NULL; /* set by find_column; the compiler cannot see it */
+    const pml_field *f = NULL;
     size_t n;
     if (kind != NULL)
         PML_RETURN_IF(find_column(&f, s, "rowkind.field", kind, strlen(kind), src));

@@ -125,6 +125,15 @@ static int flush_segment(flush *f, const rt_segment *s, pml_error *err)
         return PML_OK;
     PML_RETURN_IF(pml_rt_verify__begin(&f->verify, f->pb, s, err));
     pml_rt__assert_store_call();
+    if (pml_rt_context__may_collapse(f->pb->ctx)) {
+        pml_rt_segment_info info = {.struct_size = sizeof info};
+        rc = f->pb->vt->segment_info(s->handle, &info, err);
+        if (rc != PML_OK) {
+            rc = pml_rt_stream__plugin_code(rc, err, "segment_info", f->pb->name);
+            goto out;
+        }
+        pml_rt_verify__collapsed(&f->verify, &info);
+    }
     rc = f->pb->vt->commit_streams(f->pb->store, &streams, s->handle, err);
     if (rc != PML_OK) {
         rc = pml_rt_stream__plugin_code(rc, err, "commit_streams", f->pb->name);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "merge/function.h"
+#include "realtime/rt_context.h"
 #include "realtime/rt_host_services.h"
 
 static int keyed_layout(const pml_rt_layout **out, pml_rt_host_ctx *ctx, int64_t schema_id, pml_error *err)
@@ -118,9 +119,11 @@ out:
     return rc;
 }
 
+enum { MERGE_COLLAPSE = 1 /* pml_rt_merge.flags */ };
+
 static int merge_all(struct ArrowArray *out, pml_rt_host_ctx *ctx, const pml_rt_layout *l, const pml_rt_merge *req, pml_error *err)
 {
-    static const pml_merge_function all = {.kind = PML_MERGE_ALL};
+    static const pml_merge_function all = {.kind = PML_MERGE_ALL}, last = {.kind = PML_MERGE_LAST};
     pml_merge *merge = NULL;
     int64_t rows = 0;
     int rc = PML_OK;
@@ -140,7 +143,7 @@ static int merge_all(struct ArrowArray *out, pml_rt_host_ctx *ctx, const pml_rt_
     for (size_t i = 0; i < l->n_fields; i++)
         columns[i] = (int32_t)i;
     const pml_merge_request request = {.layout = &l->merge,
-                                       .function = &all,
+                                       .function = (req->flags & MERGE_COLLAPSE) != 0 ? &last : &all,
                                        .columns = columns,
                                        .n_columns = l->n_fields,
                                        .keep_retracts = true,
@@ -155,6 +158,30 @@ out:
     return rc;
 }
 
+static uint64_t hash_of(const pml_rt_layout *l, const struct ArrowArray *a)
+{
+    const struct ArrowArray *offsets = a->children[l->offset_column];
+    const int64_t *v = (const int64_t *)offsets->buffers[1] + offsets->offset;
+    uint64_t sum = 0;
+    for (int64_t i = 0; i < a->length; i++)
+        sum += pml_rt_mix64((uint64_t)v[i]);
+    return sum;
+}
+
+/* What is in the inputs and not in the result. */
+static void count_collapsed(pml_rt_merged *m, const pml_rt_layout *l, const pml_rt_merge *req)
+{
+    int64_t rows = 0;
+    for (size_t i = 0; i < req->n; i++)
+        rows += req->inputs[i]->length;
+    m->collapsed_rows = rows - (m->array.release == NULL ? 0 : m->array.length);
+    if (m->collapsed_rows == 0)
+        return;
+    for (size_t i = 0; i < req->n; i++)
+        m->collapsed_hash += hash_of(l, req->inputs[i]);
+    m->collapsed_hash -= hash_of(l, &m->array);
+}
+
 int pml_rt_host__merge_sorted(void *p, pml_rt_merged *out, const pml_rt_merge *req, pml_error *err)
 {
     pml_rt_host_ctx *ctx = p;
@@ -162,8 +189,8 @@ int pml_rt_host__merge_sorted(void *p, pml_rt_merged *out, const pml_rt_merge *r
     struct ArrowArray array = {0};
     if (out == NULL || out->struct_size != sizeof *out || req == NULL || req->struct_size != sizeof *req || req->n == 0)
         return pml_error__at(err, PML_E_INVAL, PML_PLACE_STORE, NULL, "merge_sorted was called with structs of another version, or without runs");
-    if (req->flags != 0)
-        return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_STORE, NULL, "needs collapse: merging runs keeps every version of a key");
+    if ((req->flags & ~(uint32_t)MERGE_COLLAPSE) != 0)
+        return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_STORE, NULL, "needs mode: a merge was asked for with flags 0x%x", req->flags);
     PML_RETURN_IF(keyed_layout(&l, ctx, req->schema_id, err));
     int rc = merge_all(&array, ctx, l, req, err);
     if (rc != PML_OK) {
@@ -171,6 +198,8 @@ int pml_rt_host__merge_sorted(void *p, pml_rt_merged *out, const pml_rt_merge *r
         return rc;
     }
     *out = (pml_rt_merged){.struct_size = sizeof *out, .array = array};
+    if ((req->flags & MERGE_COLLAPSE) != 0)
+        count_collapsed(out, l, req);
     return PML_OK;
 }
 

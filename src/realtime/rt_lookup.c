@@ -101,35 +101,35 @@ static int find_pbs(rt_pb ***out, size_t *n, pml_rt_context *c, pml_bytes partit
     return PML_OK;
 }
 
-int pml_rt_lookup__pin_some(void **pins, bool *again, const void *base, pml_bytes partition, int32_t bucket, pml_error *err)
+int pml_rt_lookup__pin_some(void **pins, void *ctx, pml_bytes partition, int32_t bucket, pml_error *err)
 {
-    const lookup_base *b = base;
-    pml_rt_context *c = b->ctx;
+    pml_rt_context *c = ctx;
     rt_pb **pbs = NULL;
     rt_pins *p = NULL;
     size_t n = 0;
     int rc;
     *pins = NULL;
-    *again = false;
     PML_RETURN_IF(pml_rt_context__check(c, err));
     PML_RETURN_IF(find_pbs(&pbs, &n, c, partition, bucket, err));
-    if (n == 0)
-        goto none;
+    if (n == 0) {
+        pml_env__free(c->env, pbs);
+        return PML_OK;
+    }
     PML_TRY(pml_rt_pins__new(&p, c, n, err));
     for (size_t i = 0; i < n; i++)
         PML_TRY(pml_rt_pins__pin(p, pbs[i], err));
-    PML_TRY(pml_rt_pins__resolve(p, again, b->eff, b->snapshot_id, b->latest, false, err));
-    if (p->n > 0) {
-        *pins = p;
-        p = NULL;
-    }
+    *pins = p;
+    p = NULL;
 out:
     pml_rt_pins__release(p);
     pml_rt_pb__release_list(c->env, pbs, n);
     return rc;
-none:
-    pml_env__free(c->env, pbs);
-    return PML_OK;
+}
+
+int pml_rt_lookup__check(void *pins, bool *again, const void *base, pml_error *err)
+{
+    const lookup_base *b = base;
+    return pml_rt_pins__resolve(pins, again, b->eff, b->snapshot_id, b->latest, false, err);
 }
 
 /* ---- rows ---- */

@@ -32,7 +32,8 @@ int pml_rt_found__open_runs(pml_memory_run **runs, size_t *n, const rt_part *par
 int pml_rt_lookup__open_base(void **base, int32_t *columns, void *ctx, const pml_memory_base *request, pml_error *err);
 void pml_rt_lookup__release_base(void *base);
 bool pml_rt_lookup__base_is_old(const void *base);
-int pml_rt_lookup__pin_some(void **pins, bool *again, const void *base, pml_bytes partition, int32_t bucket, pml_error *err);
+int pml_rt_lookup__pin_some(void **pins, void *ctx, pml_bytes partition, int32_t bucket, pml_error *err);
+int pml_rt_lookup__check(void *pins, bool *again, const void *base, pml_error *err);
 int pml_rt_lookup__find(pml_memory_found *found, void *pins, const pml_memory_find *request, pml_error *err);
 
 #endif

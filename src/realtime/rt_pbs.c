@@ -91,6 +91,13 @@ static int options_of(pml_rt_kv **out, pml_arena *arena, const pml_rt_context *c
     return *out == NULL ? PML_E_NOMEM : PML_OK;
 }
 
+bool pml_rt_context__may_collapse(const pml_rt_context *c)
+{
+    const pml_table_options *o = &c->table->options;
+    return c->options.rt_collapse == PML_RT_COLLAPSE_AUTO && c->function.kind == PML_MERGE_LAST && !c->function.ignore_delete &&
+           o->changelog_producer != PML_CHANGELOG_INPUT;
+}
+
 static int store_open(rt_pb *pb, int64_t committed_end, pml_error *err)
 {
     pml_rt_context *c = pb->ctx;
@@ -129,7 +136,7 @@ static int store_open(rt_pb *pb, int64_t committed_end, pml_error *err)
         .options = options,
         .committed_end = committed_end,
         .stats_mode = (uint32_t)c->options.rt_stats_mode,
-        .flags = c->options.rt_offset_external || keyed ? 0 : 2u,
+        .flags = keyed ? (pml_rt_context__may_collapse(c) ? 1u : 0) : c->options.rt_offset_external ? 0 : 2u,
         .n_key_columns = (uint32_t)s->n_keys,
         .key_columns = keys,
     };

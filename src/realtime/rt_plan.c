@@ -363,6 +363,7 @@ static const pml_memory_source memory_source = {.pin = rt_pin,
                                                 .release_base = pml_rt_lookup__release_base,
                                                 .base_is_old = pml_rt_lookup__base_is_old,
                                                 .pin_some = pml_rt_lookup__pin_some,
+                                                .check = pml_rt_lookup__check,
                                                 .find = pml_rt_lookup__find,
                                                 .acquire_ctx = ctx_acquire,
                                                 .release_ctx = ctx_release};

@@ -302,7 +302,8 @@ static int64_t lowest_locked(const rt_pb *pb, int64_t committed)
     return pb->building.rows > 0 ? pb->building_sequence : -1;
 }
 
-int pml_rt_sequences__adopt(rt_pb *pb, const pml_snapshot *s, int64_t committed, int64_t highest, pml_error *err)
+/* Raises the counter where no row is uncommitted. Returns the lowest number of those that are; -1: there were none. */
+static int64_t raise_counter(rt_pb *pb, int64_t committed, int64_t highest)
 {
     pml_mutex__lock(&pb->prepare_mu);
     pml_mutex__lock(&pb->write_mu);
@@ -311,7 +312,37 @@ int pml_rt_sequences__adopt(rt_pb *pb, const pml_snapshot *s, int64_t committed,
         pb->next_sequence = highest == INT64_MAX ? INT64_MAX : highest + 1;
     pml_mutex__unlock(&pb->write_mu);
     pml_mutex__unlock(&pb->prepare_mu);
+    return lowest;
+}
+
+int pml_rt_sequences__adopt(rt_pb *pb, const pml_snapshot *s, int64_t committed, int64_t highest, pml_error *err)
+{
+    const int64_t lowest = raise_counter(pb, committed, highest);
     return lowest < 0 || highest < lowest ? PML_OK : decide_by_files(pb, s, lowest, err);
+}
+
+void pml_rt_sequences__catch_up(rt_pb *pb)
+{
+    pml_rt_context *c = pb->ctx;
+    rt_sequences *q = &c->sequences;
+    int64_t id, highest;
+    pml_arena arena;
+    pml_snapshot s;
+    pml_mutex__lock(&pb->write_mu); /* most calls end here */
+    const bool busy = pb->building.rows > 0;
+    pml_mutex__unlock(&pb->write_mu);
+    if (busy || raise_counter(pb, -1, -1) >= 0 || pml_table__latest_snapshot(&id, c->table, false, NULL) != PML_OK)
+        return;
+    pml_mutex__lock(&q->mu);
+    const bool known = id <= q->upto.id;
+    pml_mutex__unlock(&q->mu);
+    if (known)
+        return;
+    pml_arena__init(&arena, c->env);
+    if (pml_table__load_snapshot(&s, &arena, c->table, id, NULL) == PML_OK && pml_rt_sequences__look(c, &s, NULL) == PML_OK &&
+        pml_rt_sequences__bound(&highest, pb, NULL) == PML_OK)
+        (void)raise_counter(pb, -1, highest);
+    pml_arena__clear(&arena);
 }
 
 /* What other writers are told to begin above, by those who do not want to list files. */

@@ -90,9 +90,10 @@ int pml_rt_verify__end(rt_verify *v, pml_error *err)
         return PML_OK;
     if (mode == PML_RT_VERIFY_EXACT)
         PML_RETURN_IF(verify_exact(v, err));
-    if (v->rows != v->segment->note.rows)
-        return broken(v->pb, err, v->rows < v->segment->note.rows ? "rows are missing" : "there are more rows than were written");
-    if (v->hash != pml_rt_note__hash(&v->segment->note))
+    int64_t rows = v->rows + v->collapsed_rows;
+    if (v->collapsed_rows < 0 || rows != v->segment->note.rows)
+        return broken(v->pb, err, rows < v->segment->note.rows ? "rows are missing" : "there are more rows than were written");
+    if (v->hash + v->collapsed_hash != pml_rt_note__hash(&v->segment->note))
         return broken(v->pb, err, "some offsets are missing and others came twice");
     return PML_OK;
 }

@@ -293,7 +293,7 @@ static int apply_slice(rt_write_call *k, rt_pb *pb, const pml_route_slice *s, pm
 static bool has_one_pb(const pml_table *t)
 {
     const pml_table_options *o = &t->options;
-    return t->schema->n_partition_keys == 0 &&
+    return t->schema->n_partition_keys == 0 && !pml_table_options__is_dynamic(o, t->schema) &&
            (o->bucket < 1 || (o->bucket == 1 && o->bucket_function == PML_BUCKET_FUNCTION_DEFAULT));
 }
 

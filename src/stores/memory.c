@@ -14,6 +14,8 @@
 #include "stores/memory_read.h"
 #include "stores/memory_store.h"
 
+enum { COLLAPSE_ALLOWED = 1 /* pml_rt_store_params.flags */ };
+
 #define JOIN_BYTES_DEFAULT ((uint64_t)4 << 20)
 #define RUN_BYTES_DEFAULT ((uint64_t)256 << 20)
 #define INLINE_ROWS_DEFAULT ((uint64_t)16384)
@@ -66,6 +68,10 @@ static void fill_segment_locked(mem_segment *seg, mem_store *s)
     seg->rows = s->building_rows;
     seg->bytes = s->building_bytes;
     seg->schema_id = s->schema_id;
+    for (size_t i = 0; s->account->collapse && i < seg->n; i++) {
+        seg->collapsed_rows += ((const mem_chunk *)seg->chunks->items[i])->collapsed_rows;
+        seg->collapsed_hash += ((const mem_chunk *)seg->chunks->items[i])->collapsed_hash;
+    }
     s->building = NULL;
     s->building_rows = 0;
     s->building_bytes = 0;
@@ -113,7 +119,8 @@ static int memory_segment_info(void *segment, pml_rt_segment_info *out, pml_erro
 {
     const mem_segment *seg = segment;
     const pml_rt_segment_info info = {
-        .range = seg->range, .rows = seg->rows, .schema_id = seg->schema_id, .memory_bytes = seg->bytes};
+        .range = seg->range, .rows = seg->rows + seg->collapsed_rows, .collapsed_rows = seg->collapsed_rows, .collapsed_hash = seg->collapsed_hash,
+        .schema_id = seg->schema_id, .memory_bytes = seg->bytes};
     (void)err;
     pml_store__write_struct(out, &info, sizeof info);
     return PML_OK;
@@ -348,6 +355,7 @@ static void account_settings(mem_account *a, const pml_rt_store_params *p)
 {
     a->schema_id = p->schema_id;
     a->keyed = p->mode == PML_RT_MODE_PRIMARY_KEY;
+    a->collapse = a->keyed && (p->flags & COLLAPSE_ALLOWED) != 0;
     a->n_columns = (size_t)p->schema->n_children;
     a->can_copy = p->host->struct_size >= offsetof(pml_rt_host, submit);
     a->stats_mode = a->can_copy ? p->stats_mode : PML_RT_STATS_NONE;
@@ -423,7 +431,7 @@ static const pml_rt_plugin plugin = {.struct_size = sizeof(pml_rt_plugin),
                                      .abi_minor = PML_RT_ABI_MINOR,
                                      .name = "memory",
                                      .version = "1",
-                                     .caps = PML_RT_CAP_MODE_APPEND | PML_RT_CAP_MODE_KEY | PML_RT_CAP_LOOKUP,
+                                     .caps = PML_RT_CAP_MODE_APPEND | PML_RT_CAP_MODE_KEY | PML_RT_CAP_LOOKUP | PML_RT_CAP_COLLAPSE,
                                      .open = memory_open,
                                      .store_open = memory_store_open,
                                      .close = memory_plugin_close};

@@ -28,6 +28,7 @@ typedef struct mem_account {
     atomic_llong live_bytes;
     bool can_copy;       /* the host has the services of phase P1b */
     bool keyed;          /* chunks are sorted runs */
+    bool collapse;       /* of the rows of a key that meet in a merge only the newest stays */
     uint32_t stats_mode; /* PML_RT_STATS_*; NONE without them */
     int64_t schema_id;
     size_t n_columns; /* of the transport schema */
@@ -65,6 +66,8 @@ typedef struct mem_chunk {
     int tier;                /* joins that it went through */
     pml_rt_range range;      /* of an open chunk: the writer's, as rows; a view noted its own */
     int64_t rows;
+    int64_t collapsed_rows; /* that stood here, and were replaced by others */
+    uint64_t collapsed_hash;
     uint64_t bytes;      /* charged to the host */
     uint64_t data_bytes; /* of the rows in an open chunk, without free room */
     _Atomic(mem_stats *) stats; /* made by the first query that can use them */
@@ -100,7 +103,8 @@ typedef struct mem_segment {
     mem_list *chunks;
     size_t n;
     pml_rt_range range;
-    int64_t rows;
+    int64_t rows, collapsed_rows;
+    uint64_t collapsed_hash;
     uint64_t bytes;
     int64_t schema_id;
     struct mem_segment *dropped; /* chains segments that an advance took out of the store's own list */

@@ -32,13 +32,14 @@ struct mem_job {
 
 /* ---- the building list ---- */
 
-/* Puts `made`, whose reference moves in, in the place of k chunks, which have the same rows. false: no memory for it, or the store was
+/* Puts `made`, whose reference moves in, in the place of k chunks, whose rows it has. false: no memory for it, or the store was
    closed. */
 static bool list_replace(mem_store *s, size_t at, size_t k, mem_chunk *made)
 {
     mem_list *list = s->building, *copy = NULL;
     mem_counted *dead[JOB_RUNS_MAX];
     uint64_t bytes = 0;
+    int64_t rows = 0;
     pthread_mutex_lock(&s->m);
     bool alone = list != NULL && atomic_load_explicit(&list->counted.refs, memory_order_acquire) == 1;
     pthread_mutex_unlock(&s->m);
@@ -52,12 +53,14 @@ static bool list_replace(mem_store *s, size_t at, size_t k, mem_chunk *made)
         for (size_t i = 0; i < k; i++) {
             dead[i] = to->items[at + i];
             bytes += ((const mem_chunk *)dead[i])->bytes;
+            rows += ((const mem_chunk *)dead[i])->rows;
         }
         to->items[at] = &made->counted;
         memmove(to->items + at + 1, to->items + at + k, (to->n - at - k) * sizeof to->items[0]);
         to->n -= k - 1;
         s->building = to;
         s->building_bytes = s->building_bytes - bytes + made->bytes;
+        s->building_rows = s->building_rows - rows + made->rows;
     }
     pthread_mutex_unlock(&s->m);
     for (size_t i = 0; !changed && i < k; i++)
@@ -77,38 +80,57 @@ static bool list_put(mem_store *s, size_t at, size_t k, mem_chunk *made)
 
 /* ---- making one of several ---- */
 
+enum { MERGE_COLLAPSE = 1 /* pml_rt_merge.flags */ };
+
 /* n arrays as one: end to end, or merged by key. */
-static int join_arrays(mem_account *a, struct ArrowArray *out, const struct ArrowArray *const *inputs, size_t n)
+static int join_arrays(mem_account *a, pml_rt_merged *out, const struct ArrowArray *const *inputs, size_t n)
 {
     const pml_rt_host *host = a->host;
-    pml_rt_merged merged = {.struct_size = sizeof merged};
-    const pml_rt_merge merge = {.struct_size = sizeof merge, .schema_id = a->schema_id, .n = n, .inputs = inputs};
-    if (!a->keyed)
-        return host->concat(host->ctx, out, a->schema_id, n, inputs, NULL);
-    int rc = host->merge_sorted(host->ctx, &merged, &merge, NULL);
-    *out = merged.array;
-    return rc;
+    const pml_rt_merge merge = {
+        .struct_size = sizeof merge, .flags = a->collapse ? MERGE_COLLAPSE : 0, .schema_id = a->schema_id, .n = n, .inputs = inputs};
+    *out = (pml_rt_merged){.struct_size = sizeof *out};
+    return a->keyed ? host->merge_sorted(host->ctx, out, &merge, NULL) : host->concat(host->ctx, &out->array, a->schema_id, n, inputs, NULL);
+}
+
+/* The chunk that has the rows of n neighbouring ones; what replaced others takes a part of their memory. */
+static mem_chunk *chunk_of(mem_account *a, mem_chunk *const *from, size_t n, pml_rt_merged *rows, bool dense)
+{
+    mem_chunk *made = NULL;
+    pml_rt_batch b = {.flags = dense ? PML_RT_BATCH_DENSE : 0, .range = {from[0]->range.begin, from[n - 1]->range.end}};
+    for (size_t i = 0; i < n; i++) {
+        b.rows += from[i]->rows;
+        b.bytes += from[i]->open != NULL ? from[i]->data_bytes : from[i]->bytes;
+    }
+    if (rows->collapsed_rows > 0 && b.rows > 0)
+        b.bytes = (uint64_t)((double)b.bytes * (double)rows->array.length / (double)b.rows);
+    b.rows = rows->array.length;
+    if (pml_mem_chunk__new(&made, a, &b, NULL) != PML_OK)
+        return NULL;
+    made->array = rows->array;
+    made->collapsed_rows = rows->collapsed_rows;
+    made->collapsed_hash = rows->collapsed_hash;
+    for (size_t i = 0; i < n; i++) {
+        made->collapsed_rows += from[i]->collapsed_rows;
+        made->collapsed_hash += from[i]->collapsed_hash;
+    }
+    return made;
 }
 
 /* A copy of the rows of n neighbouring chunks as one; NULL: not possible now. arrays: those to take instead of theirs. */
 static mem_chunk *chunk_join(mem_account *a, mem_chunk *const *from, size_t n, const struct ArrowArray *arrays)
 {
     const struct ArrowArray *inputs[JOB_RUNS_MAX];
-    mem_chunk *made = NULL;
-    pml_rt_batch b = {.flags = from[0]->dense ? PML_RT_BATCH_DENSE : 0, .range = {from[0]->range.begin, from[n - 1]->range.end}};
+    pml_rt_merged rows;
+    bool dense = from[0]->dense;
     for (size_t i = 0; i < n; i++) {
         inputs[i] = arrays[i].release != NULL ? &arrays[i] : &from[i]->array;
-        b.rows += from[i]->rows;
-        b.bytes += from[i]->open != NULL ? from[i]->data_bytes : from[i]->bytes;
-        if (arrays[i].release != NULL)
-            b.flags = 0;
+        dense = dense && arrays[i].release == NULL;
     }
-    if (pml_mem_chunk__new(&made, a, &b, NULL) != PML_OK)
+    if (join_arrays(a, &rows, inputs, n) != PML_OK)
         return NULL;
-    if (join_arrays(a, &made->array, inputs, n) != PML_OK) {
-        pml_mem_counted__release(&made->counted);
-        return NULL;
-    }
+    mem_chunk *made = chunk_of(a, from, n, &rows, dense);
+    if (made == NULL && rows.array.release != NULL)
+        rows.array.release(&rows.array);
     return made;
 }
 

@@ -12,8 +12,9 @@ struct pml_lookup {
     pml_scan *scan; /* a copy of the caller's; only read */
     uint32_t validate;
     bool latest; /* it may go to newer snapshots */
-    pml_mutex mu; /* guards base */
+    pml_mutex mu; /* guards what follows */
     pml_lookup_base *base; /* holds a reference; never NULL once it is open */
+    int64_t loads, base_load; /* how many loads began, and which of them gave the base */
 };
 
 /* ---- life ---- */
@@ -100,18 +101,35 @@ pml_lookup_base *pml_lookup__base(pml_lookup *l)
     return base;
 }
 
-/* Reads without the lock. Of two that do so at once the newer one stays, unless the table was rolled back: then the last. */
+/* Reads without the lock. Of several that do so at once the one that began last stays: what it gives is not older than the others. *out,
+   a reference, is the one that this call loaded. */
+static int load(pml_lookup_base **out, pml_lookup *l, pml_error *err)
+{
+    pml_lookup_base *unused;
+    pml_mutex__lock(&l->mu);
+    int64_t number = ++l->loads;
+    pml_mutex__unlock(&l->mu);
+    PML_RETURN_IF(pml_lookup_base__load(out, l->scan, err));
+    unused = *out;
+    pml_lookup_base__acquire(*out);
+    pml_mutex__lock(&l->mu);
+    if (number > l->base_load) {
+        unused = l->base;
+        l->base = *out;
+        l->base_load = number;
+    }
+    pml_mutex__unlock(&l->mu);
+    pml_lookup_base__release(unused);
+    return PML_OK;
+}
+
 int pml_lookup_refresh(pml_lookup *l, pml_error *err)
 {
-    pml_lookup_base *fresh, *old;
+    pml_lookup_base *base;
     if (!l->latest)
         return PML_OK;
-    PML_RETURN_IF(pml_lookup_base__load(&fresh, l->scan, err));
-    pml_mutex__lock(&l->mu);
-    old = l->base;
-    l->base = fresh;
-    pml_mutex__unlock(&l->mu);
-    pml_lookup_base__release(old);
+    PML_RETURN_IF(load(&base, l, err));
+    pml_lookup_base__release(base);
     return PML_OK;
 }
 
@@ -143,14 +161,33 @@ int pml_lookup_schema(struct ArrowSchema *out, pml_lookup *l, pml_error *err)
     return rc;
 }
 
-static int get_from(struct ArrowArray *out, bool *again, pml_lookup *l, const pml_lookup_base *base, const struct ArrowArray *keys, pml_error *err)
+/* The base of an answer is chosen after the views of memory were taken (I8): memory has let go of nothing then that it lacks. */
+static int base_after_views(pml_lookup_base **out, pml_lookup *l, bool renew, pml_error *err)
+{
+    const pml_memory_source *memory = l->scan->memory;
+    *out = pml_lookup__base(l);
+    if (!renew && (memory == NULL || !memory->base_is_old((*out)->memory)))
+        return PML_OK;
+    pml_lookup_base__release(*out);
+    *out = NULL;
+    return load(out, l, err);
+}
+
+static int get_once(struct ArrowArray *out, bool *again, pml_lookup *l, const struct ArrowArray *keys, bool renew, pml_error *err)
 {
     pml_lookup_call c;
-    int rc = pml_lookup_call__init(&c, l->scan, base, keys, err);
+    pml_lookup_base *routing = pml_lookup__base(l), *base = NULL;
+    int rc = pml_lookup_call__init(&c, l->scan, routing, keys, err);
     c.validate = l->validate;
     if (rc == PML_OK)
-        rc = pml_lookup_call__answer(out, again, &c, err);
+        rc = pml_lookup_call__pin(&c, err);
+    if (rc == PML_OK)
+        rc = base_after_views(&base, l, renew, err);
+    if (rc == PML_OK)
+        rc = pml_lookup_call__answer(out, again, &c, base, err);
     pml_lookup_call__clear(&c);
+    pml_lookup_base__release(base);
+    pml_lookup_base__release(routing);
     return rc;
 }
 
@@ -159,20 +196,11 @@ static int get(struct ArrowArray *out, pml_lookup *l, const struct ArrowArray *k
 {
     const pml_memory_source *memory = l->scan->memory;
     int tries = memory == NULL ? 1 : memory->retries(l->scan->memory_ctx);
-    bool again = false;
-    pml_lookup_base *base = pml_lookup__base(l);
-    if (base->memory != NULL && memory->base_is_old(base->memory)) {
-        pml_lookup_base__release(base);
-        PML_RETURN_IF(pml_lookup_refresh(l, err));
-        base = pml_lookup__base(l);
-    }
-    for (;; tries--) {
-        int rc = get_from(out, &again, l, base, keys, err);
-        pml_lookup_base__release(base);
+    for (bool renew = false;; tries--, renew = true) {
+        bool again = false;
+        int rc = get_once(out, &again, l, keys, renew, err);
         if (rc == PML_OK || tries <= 0 || !l->latest || (rc != PML_E_SNAPSHOT_GONE && !again))
             return rc;
-        PML_RETURN_IF(pml_lookup_refresh(l, err));
-        base = pml_lookup__base(l);
     }
 }
 

@@ -6,7 +6,6 @@
 #include "columnar/array_memory.h"
 #include "columnar/binary_row.h"
 #include "meta/partition.h"
-#include "table/route.h"
 
 enum { ROOM_FIRST = 4 };
 
@@ -80,6 +79,44 @@ static int view_keys(pml_lookup_call *c, pml_error *err)
     return view_columns(&c->trimmed, c, trimmed, s->n_keys, err);
 }
 
+/* ---- places ---- */
+
+/* Those of the rows (NULL: all) that no earlier key is equal to. */
+static int place_make(pml_lookup_place *p, pml_lookup_call *c, pml_bytes partition, int32_t bucket, const int64_t *rows, int64_t n, pml_error *err)
+{
+    *p = (pml_lookup_place){.partition = partition, .bucket = bucket};
+    p->rows = pml_arena__array(&c->arena, (size_t)n, sizeof *p->rows);
+    if (p->rows == NULL)
+        return pml_error__no_memory(err);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t row = rows == NULL ? i : rows[i];
+        if (c->first_of == NULL || c->first_of[row] == row)
+            p->rows[p->n++] = row;
+    }
+    return PML_OK;
+}
+
+static int make_places(pml_lookup_call *c, pml_error *err)
+{
+    const pml_lookup_base *b = c->base;
+    /* Where the columns are those of another time nobody knows by which rule rows were placed then. */
+    bool routed = b->partition_in_key && b->plan->schema == b->plan->table->schema;
+    if (routed)
+        PML_RETURN_IF(pml_route__batch(&c->route, b->plan->table, &c->by_table, 0, err));
+    size_t n = routed ? c->route.n : 1;
+    c->places = pml_arena__array(&c->arena, n, sizeof *c->places);
+    if (c->places == NULL)
+        return pml_error__no_memory(err);
+    if (!routed)
+        PML_RETURN_IF(place_make(&c->places[0], c, (pml_bytes){NULL, 0}, -1, NULL, c->keys->length, err));
+    for (size_t i = 0; routed && i < n; i++) {
+        const pml_route_slice *s = &c->route.slices[i];
+        PML_RETURN_IF(place_make(&c->places[i], c, s->partition, b->placeable ? s->bucket : -1, s->rows, s->n, err));
+    }
+    c->n_places = n;
+    return PML_OK;
+}
+
 int pml_lookup_call__init(pml_lookup_call *c, const pml_scan *scan, const pml_lookup_base *base, const struct ArrowArray *keys, pml_error *err)
 {
     pml_env *env = scan->table->env;
@@ -92,18 +129,30 @@ int pml_lookup_call__init(pml_lookup_call *c, const pml_scan *scan, const pml_lo
         return pml_error__no_memory(err);
     for (int64_t i = 0; i < keys->length; i++)
         c->refs[i].batch = PML_REF_NULL;
+    if (keys->length == 0)
+        return PML_OK;
     PML_RETURN_IF(view_keys(c, err));
-    return keys->length == 0 ? PML_OK : index_keys(c, err);
+    PML_RETURN_IF(index_keys(c, err));
+    return make_places(c, err);
+}
+
+int pml_lookup_call__pin(pml_lookup_call *c, pml_error *err)
+{
+    const pml_memory_source *memory = c->scan->memory;
+    for (size_t i = 0; memory != NULL && i < c->n_places; i++)
+        PML_RETURN_IF(memory->pin_some(&c->places[i].pins, c->scan->memory_ctx, c->places[i].partition, c->places[i].bucket, err));
+    return PML_OK;
 }
 
 void pml_lookup_call__clear(pml_lookup_call *c)
 {
     for (size_t i = 0; i < c->n_sources; i++)
         pml_array__release(&c->sources[i].owned);
-    for (size_t i = 0; i < c->n_pins; i++)
-        c->base->plan->memory->release(c->pins[i]);
+    for (size_t i = 0; i < c->n_places; i++)
+        if (c->places[i].pins != NULL)
+            c->scan->memory->release(c->places[i].pins);
+    pml_route__clear(&c->route);
     pml_env__free(c->env, c->sources);
-    pml_env__free(c->env, c->pins);
     pml_map__clear(&c->by_key, NULL);
     pml_buf__clear(&c->key);
     pml_arena__clear(&c->arena);
@@ -111,56 +160,26 @@ void pml_lookup_call__clear(pml_lookup_call *c)
 
 /* ---- what is found ---- */
 
-static int grow(void **v, size_t *cap, size_t n, size_t size, pml_env *env, pml_error *err)
-{
-    if (n < *cap)
-        return PML_OK;
-    size_t wider = *cap == 0 ? ROOM_FIRST : *cap * 2;
-    void *p = pml_env__realloc(env, *v, wider * size);
-    if (p == NULL)
-        return pml_error__no_memory(err);
-    *v = p;
-    *cap = wider;
-    return PML_OK;
-}
-
 int pml_lookup_call__source(pml_lookup_rows **out, pml_lookup_call *c, pml_error *err)
 {
-    void *v = c->sources;
     if (c->n_sources == UINT32_MAX - 1)
         return pml_error__set(err, PML_E_LIMIT, "the answer of a lookup lies in too many batches: ask for fewer keys at once");
-    PML_RETURN_IF(grow(&v, &c->cap_sources, c->n_sources, sizeof **out, c->env, err));
-    c->sources = v;
+    if (c->n_sources == c->cap_sources) {
+        size_t wider = c->cap_sources == 0 ? ROOM_FIRST : c->cap_sources * 2;
+        pml_lookup_rows *v = pml_env__realloc(c->env, c->sources, wider * sizeof *v);
+        if (v == NULL)
+            return pml_error__no_memory(err);
+        c->sources = v;
+        c->cap_sources = wider;
+    }
     *out = &c->sources[c->n_sources++];
     **out = (pml_lookup_rows){0};
     return PML_OK;
 }
 
-/* Takes over the reference, also on failure. */
-static int keep_pins(pml_lookup_call *c, void *pins, pml_error *err)
-{
-    void *v = c->pins;
-    int rc = grow(&v, &c->cap_pins, c->n_pins, sizeof *c->pins, c->env, err);
-    c->pins = v;
-    if (rc == PML_OK)
-        c->pins[c->n_pins++] = pins;
-    else
-        c->base->plan->memory->release(pins);
-    return rc;
-}
+/* ---- one place ---- */
 
-/* ---- one partition-bucket, or several of which nobody knows better ---- */
-
-typedef struct place {
-    pml_bytes partition; /* ptr NULL: any */
-    int32_t bucket;      /* -1: any */
-    int64_t *rows;       /* the keys, each but once */
-    int64_t n;
-    pml_lookup_bucket **buckets; /* that have files */
-    size_t n_buckets;
-} place;
-
-static int place_buckets(place *p, pml_lookup_call *c, pml_error *err)
+static int place_buckets(pml_lookup_place *p, pml_lookup_call *c, pml_error *err)
 {
     const pml_lookup_base *b = c->base;
     const pml_lookup_partition *partition = p->partition.ptr == NULL ? NULL : pml_lookup_base__partition(b, p->partition);
@@ -188,7 +207,7 @@ static int place_buckets(place *p, pml_lookup_call *c, pml_error *err)
     return PML_OK;
 }
 
-static int take_answers(place *p, int64_t *merged, int64_t *n_merged, pml_lookup_call *c, const pml_memory_found *found, pml_error *err)
+static int take_answers(pml_lookup_place *p, int64_t *merged, int64_t *n_merged, pml_lookup_call *c, const pml_memory_found *found, pml_error *err)
 {
     int64_t left = 0;
     *n_merged = 0;
@@ -215,15 +234,13 @@ static int take_answers(place *p, int64_t *merged, int64_t *n_merged, pml_lookup
 }
 
 /* Asks memory; keys that need rows of both are read here, those that are not in memory stay in the place. */
-static int ask_memory(bool *again, place *p, pml_lookup_call *c, pml_error *err)
+static int ask_memory(bool *again, pml_lookup_place *p, pml_lookup_call *c, pml_error *err)
 {
-    const pml_memory_source *memory = c->base->plan->memory;
-    void *pins = NULL;
+    const pml_memory_source *memory = c->scan->memory;
     int64_t n_merged = 0, disk_sequence = INT64_MIN;
-    PML_RETURN_IF(memory->pin_some(&pins, again, c->base->memory, p->partition, p->bucket, err));
-    if (pins == NULL)
+    PML_RETURN_IF(memory->check(p->pins, again, c->base->memory, err));
+    if (memory->count(p->pins) == 0)
         return PML_OK;
-    PML_RETURN_IF(keep_pins(c, pins, err));
     for (size_t i = 0; i < p->n_buckets; i++)
         disk_sequence = p->buckets[i]->max_sequence > disk_sequence ? p->buckets[i]->max_sequence : disk_sequence;
     pml_memory_found *found = pml_arena__array(&c->arena, (size_t)p->n, sizeof *found);
@@ -231,57 +248,17 @@ static int ask_memory(bool *again, place *p, pml_lookup_call *c, pml_error *err)
     if (found == NULL || merged == NULL)
         return pml_error__no_memory(err);
     const pml_memory_find request = {&c->trimmed, p->rows, (size_t)p->n, disk_sequence};
-    PML_RETURN_IF(memory->find(found, pins, &request, err));
+    PML_RETURN_IF(memory->find(found, p->pins, &request, err));
     PML_RETURN_IF(take_answers(p, merged, &n_merged, c, found, err));
-    return n_merged == 0 ? PML_OK : pml_lookup_call__read(c, p->buckets, p->n_buckets, pins, merged, n_merged, err);
+    return n_merged == 0 ? PML_OK : pml_lookup_call__read(c, p->buckets, p->n_buckets, p->pins, merged, n_merged, err);
 }
 
-static int answer_place(bool *again, place *p, pml_lookup_call *c, pml_error *err)
+static int answer_place(bool *again, pml_lookup_place *p, pml_lookup_call *c, pml_error *err)
 {
     PML_RETURN_IF(place_buckets(p, c, err));
-    if (c->base->memory != NULL)
+    if (p->pins != NULL)
         PML_RETURN_IF(ask_memory(again, p, c, err));
     return p->n == 0 || p->n_buckets == 0 ? PML_OK : pml_lookup_call__read(c, p->buckets, p->n_buckets, NULL, p->rows, p->n, err);
-}
-
-/* ---- all of them ---- */
-
-/* Those of the rows (NULL: all) that no earlier key is equal to. */
-static int place_rows(place *p, pml_lookup_call *c, const int64_t *rows, int64_t n, pml_error *err)
-{
-    p->rows = pml_arena__array(&c->arena, (size_t)n, sizeof *p->rows);
-    if (p->rows == NULL)
-        return pml_error__no_memory(err);
-    for (int64_t i = 0; i < n; i++) {
-        int64_t row = rows == NULL ? i : rows[i];
-        if (c->first_of == NULL || c->first_of[row] == row)
-            p->rows[p->n++] = row;
-    }
-    return PML_OK;
-}
-
-static int answer_anywhere(bool *again, pml_lookup_call *c, pml_error *err)
-{
-    place p = {.bucket = -1};
-    PML_RETURN_IF(place_rows(&p, c, NULL, c->keys->length, err));
-    return answer_place(again, &p, c, err);
-}
-
-static int answer_routed(bool *again, pml_lookup_call *c, pml_error *err)
-{
-    pml_route route;
-    int rc = pml_route__batch(&route, c->base->plan->table, &c->by_table, 0, err);
-    if (rc != PML_OK)
-        return rc;
-    for (size_t i = 0; rc == PML_OK && i < route.n; i++) {
-        const pml_route_slice *s = &route.slices[i];
-        place p = {.partition = s->partition, .bucket = c->base->placeable ? s->bucket : -1};
-        rc = place_rows(&p, c, s->rows, s->n, err);
-        if (rc == PML_OK)
-            rc = answer_place(again, &p, c, err);
-    }
-    pml_route__clear(&route);
-    return rc;
 }
 
 /* ---- the answer ---- */
@@ -339,13 +316,11 @@ out:
     return rc;
 }
 
-int pml_lookup_call__answer(struct ArrowArray *out, bool *again, pml_lookup_call *c, pml_error *err)
+int pml_lookup_call__answer(struct ArrowArray *out, bool *again, pml_lookup_call *c, const pml_lookup_base *base, pml_error *err)
 {
-    const pml_plan *p = c->base->plan;
+    c->base = base;
     *again = false;
-    /* Where the columns are those of another time nobody knows by which rule rows were placed then. */
-    bool routed = c->base->partition_in_key && p->schema == p->table->schema;
-    if (c->keys->length > 0)
-        PML_RETURN_IF(routed ? answer_routed(again, c, err) : answer_anywhere(again, c, err));
+    for (size_t i = 0; i < c->n_places; i++)
+        PML_RETURN_IF(answer_place(again, &c->places[i], c, err));
     return gather(out, c, err);
 }

@@ -2,7 +2,8 @@
 /*
  * One call of a lookup:
  *
- *   1. keys to the partition-buckets in which they may be; of equal ones only the first is looked for
+ *   1. keys to the places, partition-buckets mostly, in which they may be; of equal ones only the first is looked for
+ *      then views of their memory are taken, and after that the base is chosen (I8)
  *   2. memory is asked first; what it knows for certain is not looked for in files
  *   3. for all others a plan of the kept files, with a condition on the key: read as any plan is, so that each answer is that of a scan.
  *      Keys with rows in memory and keys without are read apart: files alone are asked the newest run first
@@ -13,6 +14,7 @@
 
 #include "columnar/batch.h"
 #include "table/lookup_base.h"
+#include "table/route.h"
 
 /* Where rows of the answer lie. */
 typedef struct pml_lookup_rows {
@@ -21,10 +23,21 @@ typedef struct pml_lookup_rows {
     const int32_t *columns;        /* where rows have each of the plan's columns; NULL: in order */
 } pml_lookup_rows;
 
+/* A partition-bucket, or several where nobody knows better. */
+typedef struct pml_lookup_place {
+    pml_bytes partition; /* ptr NULL: any */
+    int32_t bucket;      /* -1: any */
+    int64_t *rows;       /* the keys, each but once */
+    int64_t n;
+    void *pins;          /* of memory; NULL: none */
+    size_t n_buckets;    /* that have files */
+    pml_lookup_bucket **buckets;
+} pml_lookup_place;
+
 typedef struct pml_lookup_call {
     pml_env *env;
     const pml_scan *scan;
-    const pml_lookup_base *base;
+    const pml_lookup_base *base; /* while keys are routed any base of the scan; then that of the answer */
     uint32_t validate;
     const struct ArrowArray *keys;   /* without an offset of its own */
     struct ArrowArray by_table;      /* the same columns at their places in the table, for routing */
@@ -35,16 +48,19 @@ typedef struct pml_lookup_call {
     pml_buf key;                     /* bytes of the only key */
     size_t n_sources, cap_sources;
     pml_lookup_rows *sources;
-    size_t n_pins, cap_pins;
-    void **pins; /* hold rows in memory */
+    pml_route route; /* has the partitions of places */
+    size_t n_places;
+    pml_lookup_place *places;
     pml_arena arena;
 } pml_lookup_call;
 
 /* keys was checked. Everything is borrowed. After a failure, too: clear. */
 int pml_lookup_call__init(pml_lookup_call *c, const pml_scan *scan, const pml_lookup_base *base, const struct ArrowArray *keys, pml_error *err);
 void pml_lookup_call__clear(pml_lookup_call *c);
-/* *again: memory has let go of rows that the base lacks; with a newer one it may go well. */
-int pml_lookup_call__answer(struct ArrowArray *out, bool *again, pml_lookup_call *c, pml_error *err);
+/* Takes the views of memory. */
+int pml_lookup_call__pin(pml_lookup_call *c, pml_error *err);
+/* Borrows base until clear. *again: memory has let go of rows that the base lacks; with new views and a newer base it may go well. */
+int pml_lookup_call__answer(struct ArrowArray *out, bool *again, pml_lookup_call *c, const pml_lookup_base *base, pml_error *err);
 
 /* Reads keys (n of them, by number) out of the files of some buckets, and of what the pins hold (NULL: files alone): lookup_read.c. */
 int pml_lookup_call__read(pml_lookup_call *c, pml_lookup_bucket *const *buckets, size_t n_buckets, void *pins, const int64_t *rows, int64_t n,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Keys out of files: a plan of the kept files, as a scan with a condition on the key would make it, and the rows that come out. */
-#include <string.h>
+#include <stdlib.h>
 
 #include "table/lookup_call.h"
 #include "table/prune.h"
@@ -171,11 +171,49 @@ static int read_plan(pml_lookup_call *c, pml_plan *p, pml_error *err)
     return rc;
 }
 
+/* ---- many keys ---- */
+
+typedef struct keyed {
+    const pml_lookup_call *c;
+    int64_t row;
+} keyed;
+
+static int compare_keys(const void *x, const void *y)
+{
+    const keyed *a = x, *b = y;
+    const pml_lookup_base *base = a->c->base;
+    for (size_t i = 0; i < base->n_keys; i++) {
+        pml_value va, vb;
+        pml_value__get(&va, base->key_types[i], a->c->keys->children[i], a->row);
+        pml_value__get(&vb, base->key_types[i], a->c->keys->children[i], b->row);
+        int order = pml_value__compare(&va, &vb);
+        if (order != 0)
+            return order;
+    }
+    return 0;
+}
+
+/* Neighbours lie in the same pages, which are unpacked once for all keys of a plan. In the arena of the call. */
+static int in_order(const int64_t **out, pml_lookup_call *c, const int64_t *rows, int64_t n, pml_error *err)
+{
+    keyed *v = pml_arena__array(&c->arena, (size_t)n, sizeof *v);
+    int64_t *ordered = pml_arena__array(&c->arena, (size_t)n, sizeof *ordered);
+    if (v == NULL || ordered == NULL)
+        return pml_error__no_memory(err);
+    for (int64_t i = 0; i < n; i++)
+        v[i] = (keyed){c, rows[i]};
+    qsort(v, (size_t)n, sizeof *v, compare_keys);
+    for (int64_t i = 0; i < n; i++)
+        ordered[i] = v[i].row;
+    *out = ordered;
+    return PML_OK;
+}
+
 int pml_lookup_call__read(pml_lookup_call *c, pml_lookup_bucket *const *buckets, size_t n_buckets, void *pins, const int64_t *rows, int64_t n,
                           pml_error *err)
 {
     int64_t most = c->base->n_keys == 1 ? KEYS_AT_ONCE : COMPOSITE_KEYS_AT_ONCE;
-    int rc = PML_OK;
+    int rc = n > most ? in_order(&rows, c, rows, n, err) : PML_OK;
     for (int64_t at = 0; rc == PML_OK && at < n; at += most) {
         pml_plan *p;
         if (pins != NULL)

@@ -12,7 +12,8 @@
  * Of point lookups (lookup_base.h), which keep a snapshot and look at memory anew each time:
  *
  *   open_base  what memory knows of the snapshot: its progress
- *   pin_some   views of the partition-buckets in which keys may be, checked against it
+ *   pin_some   views of the partition-buckets in which keys may be; then base_is_old, after which a newer snapshot must be taken (I8)
+ *   check      the views against the base, as resolve
  *   find       their rows of these keys; open_runs of a part that was searched gives no others
  */
 #ifndef PML_TABLE_MEMORY_SOURCE_H
@@ -93,8 +94,10 @@ typedef struct pml_memory_source {
     void (*release_base)(void *base);
     /* Whether there may be a snapshot since that must be gone by (of the latest one only). */
     bool (*base_is_old)(const void *base);
-    /* partition.ptr NULL, bucket -1: all. *pins NULL: nothing is in memory there. *again: as resolve, with a newer base. */
-    int (*pin_some)(void **pins, bool *again, const void *base, pml_bytes partition, int32_t bucket, pml_error *err);
+    /* partition.ptr NULL, bucket -1: all. *pins NULL: nothing is in memory there. */
+    int (*pin_some)(void **pins, void *ctx, pml_bytes partition, int32_t bucket, pml_error *err);
+    /* Parts that add nothing to the snapshot go. *again: with new pins and a newer base it may go well. */
+    int (*check)(void *pins, bool *again, const void *base, pml_error *err);
     /* found[i] of request->rows[i]. */
     int (*find)(pml_memory_found *found, void *pins, const pml_memory_find *request, pml_error *err);
     /* Of ctx: the scan holds one reference. */

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "table/new_table.h"
 
-#include <string.h>
 #include <strings.h>
 
 #include "merge/aggregate.h"
-#include "merge/engine.h"
 #include "merge/merge_options.h"
-#include "table/read_merge.h"
-#include "table/write_buffer.h"
-#include "util/arena.h"
+#include "table/write_function.h"
 
 static int check_function(const char *column, const char *function, pml_error *err)
 {
@@ -31,38 +27,15 @@ static int check_functions(const pml_table_schema *s, pml_error *err)
     return PML_OK;
 }
 
-/* Makes the merge function that a write would make, of all columns. */
-static int make_function(pml_arena *arena, pml_env *env, const pml_table_schema *s, pml_error *err)
-{
-    pml_merge_function function = {0};
-    size_t n = s->n_fields + PML_KEYED_SYSTEM_COLUMNS;
-    pml_field *fields = pml_arena__array(arena, n, sizeof *fields);
-    int32_t *keys = pml_arena__array(arena, s->n_keys, sizeof *keys);
-    if (fields == NULL || keys == NULL)
-        return pml_error__no_memory(err);
-    fields[0] = pml_field_value_kind;
-    fields[1] = pml_field_sequence_number;
-    memcpy(fields + PML_KEYED_SYSTEM_COLUMNS, s->fields, s->n_fields * sizeof *fields);
-    for (size_t i = 0; i < s->n_keys; i++)
-        keys[i] = s->key_index[i] + PML_KEYED_SYSTEM_COLUMNS;
-    const pml_merge_layout layout = {.fields = fields, .n_fields = n, .keys = keys, .n_keys = s->n_keys, .row_kind = 0, .sequence_number = 1};
-    int rc = pml_merge_engine__new(&function, env, &layout, s, NULL, 0, err);
-    if (rc == PML_OK && function.drop != NULL)
-        function.drop(function.self);
-    return rc;
-}
-
 int pml_new_table__check_merge(pml_env *env, const pml_table_schema *s, const char *where, pml_error *err)
 {
     pml_error why = PML_ERROR_INIT;
-    pml_arena arena;
+    pml_write_function function;
     if (s->n_keys == 0)
         return PML_OK;
-    pml_arena__init(&arena, env);
     int rc = check_functions(s, &why);
-    if (rc == PML_OK)
-        rc = make_function(&arena, env, s, &why);
-    pml_arena__clear(&arena);
+    if (rc == PML_OK && (rc = pml_write_function__init(&function, env, s, NULL, 0, &why)) == PML_OK)
+        pml_write_function__clear(&function);
     if (rc == PML_OK || rc == PML_E_NOMEM)
         return rc == PML_OK ? rc : pml_error__no_memory(err);
     if (rc == PML_E_UNSUPPORTED)

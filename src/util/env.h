@@ -7,11 +7,13 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "util/block_cache.h"
 #include "util/error.h"
 
 struct pml_env {
     atomic_int refs;
     pml_allocator al;
+    pml_block_cache blocks; /* of the system's allocator; empty where the caller has one of his own */
     pml_file_system fs;
     pml_clock clock;
     pml_random random;

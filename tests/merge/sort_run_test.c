@@ -173,6 +173,29 @@ static void keys_of_every_kind_sort_as_in_a_plain_sort(void **state)
     test_env_close(t);
 }
 
+/* Few groups far apart, whose keys differ in the last bits only, beside some rows that are alone. */
+static void groups_of_keys_sort_as_in_a_plain_sort(void **state)
+{
+    (void)state;
+    static const int64_t spans[] = {1, 7, 300, 70000, (int64_t)1 << 30};
+    test_env *t = test_env_open(NULL);
+    t->random_state = test_seed() + 3;
+    for (int64_t groups = 1; groups < 400; groups = groups * 3 + 1)
+        for (size_t i = 0; i < sizeof spans / sizeof spans[0]; i++) {
+            merge_world w;
+            struct ArrowArray batch;
+            merge_world_make_long(&w, t, 1, 3000, MERGE_KEY_BIGINT);
+            picked(&batch, t, &w, 1 + below(t, 3000));
+            struct ArrowArray *keys = batch.children[w.layout.keys[0]];
+            int64_t *v = (int64_t *)(uintptr_t)keys->buffers[1] + keys->offset;
+            for (int64_t row = 0; row < batch.length; row++)
+                v[row] = below(t, groups) * ((int64_t)1 << 50) + below(t, spans[i]) - (row % 100 == 0 ? (int64_t)1 << 61 : 0);
+            (void)must_sort(t, &w, &batch);
+            merge_world_clear(&w);
+        }
+    test_env_close(t);
+}
+
 static void rows_in_order_are_moved_not_copied(void **state)
 {
     (void)state;
@@ -274,6 +297,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_of_any_columns_sort_as_in_a_plain_sort),
         cmocka_unit_test(keys_of_every_kind_sort_as_in_a_plain_sort),
+        cmocka_unit_test(groups_of_keys_sort_as_in_a_plain_sort),
         cmocka_unit_test(rows_in_order_are_moved_not_copied),
         cmocka_unit_test(sort_without_memory_leaves_the_batch_as_it_is),
         cmocka_unit_test(a_key_in_the_middle_that_begins_otherwise_is_sorted_rightly),

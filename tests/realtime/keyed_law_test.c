@@ -117,8 +117,9 @@ static void must_look_up(world *w, const char *when)
             assert_int_equal(lookup_kit_is_found(&rows, k), lookup_kit_is_found(&narrow, k));
             if (!lookup_kit_is_found(&rows, k))
                 continue;
-            char *one = rt_keyed_line_of(&narrow, k, "b"), *whole = rt_keyed_line_of(&rows, k, w->shape.columns);
-            if (strstr(whole, one) == NULL || ((const int64_t *)rows.children[0]->buffers[1])[k] != atoi(keys[i + (size_t)k]))
+            char *one = rt_keyed_line_of(&narrow, k, "b"), *whole = rt_keyed_line_of(&rows, k, w->shape.columns), key[24];
+            (void)snprintf(key, sizeof key, "%lld", (long long)((const int64_t *)rows.children[0]->buffers[1])[k]);
+            if (strstr(whole, one) == NULL || strcmp(key, keys[i + (size_t)k]) != 0)
                 fail_msg("%s: key %s gives %s, and by itself %s", when, keys[i + (size_t)k], whole, one);
             rt_lines_add(&got, whole);
             free(one);
@@ -297,7 +298,7 @@ static void episode(const rt_variant *v, uint64_t seed)
         if (test_random(w->t) % 10 < 6)
             write_one(w);
         else if (test_random(w->t) % 4 == 0)
-            must_look_up(w, "writes");
+            must_show(w, w->table, w->ctx, "writes"), must_look_up(w, "writes");
         else
             move(w);
     if (w->prepared != NULL)

@@ -195,6 +195,38 @@ static void goes_with_its_context(void **state)
     end(&w);
 }
 
+/* More keys than one plan reads, in no order, of files of several commits. */
+static void many_keys_are_found(void **state)
+{
+    (void)state;
+    enum { KEYS = 1500 };
+    world w;
+    static char texts[KEYS][8];
+    const char *keys[KEYS];
+    make(&w, "", false);
+    for (int64_t first = 0; first < 1024; first += 64) {
+        int64_t ids[64];
+        for (int64_t i = 0; i < 64; i++)
+            ids[i] = (first + i) * 7 % 1024;
+        append(&w, ids, 64, first % 128 == 0 ? "even" : "odd");
+    }
+    w.lookup = lookup_kit_open(w.table, NULL, NULL, 0);
+    for (size_t i = 0; i < KEYS; i++) {
+        (void)snprintf(texts[i], sizeof texts[i], "%d", (int)(i * 611 % KEYS));
+        keys[i] = texts[i];
+    }
+    char **got = lookup_kit_get(w.lookup, w.t->env, keys, KEYS, KEYS);
+    for (size_t i = 0; i < KEYS; i++) {
+        char begins[48];
+        size_t key = i * 611 % KEYS;
+        (void)snprintf(begins, sizeof begins, "{\"_kind\":\"+I\",\"id\":%zu,", key);
+        if ((got[i] != NULL) != (key < 1024) || (got[i] != NULL && strncmp(got[i], begins, strlen(begins)) != 0))
+            fail_msg("key %zu gives %s", key, got[i] == NULL ? "no row" : got[i]);
+    }
+    lookup_kit_free(got, KEYS);
+    end(&w);
+}
+
 /* Answers out of memory read nothing, nor does a key that no file can have. */
 static void row_in_memory_costs_no_file(void **state)
 {
@@ -226,7 +258,7 @@ static void mistakes_are_said(void **state)
     pml_lookup *l;
     pml_error err = PML_ERROR_INIT;
     pml_lookup_options o = PML_LOOKUP_OPTIONS_INIT;
-    struct ArrowArray out, keys;
+    struct ArrowArray out, keys, other_keys = {0};
     struct ArrowSchema schema, other = schema_of();
     make(&w, "", false);
     append(&w, (const int64_t[]){1, 2, 3}, 3, "a");
@@ -248,6 +280,14 @@ static void mistakes_are_said(void **state)
     must_ok(pml_lookup_open(&w.lookup, scan, NULL, &err), &err);
     pml_scan_free(scan);
     must_ok(pml_lookup_key_schema(&schema, w.lookup, &err), &err);
+    must_fail_with(PML_E_INVAL, pml_lookup_key_schema(NULL, w.lookup, &err), &err);
+    must_fail_with(PML_E_INVAL, pml_lookup_schema(NULL, w.lookup, &err), &err);
+    must_fail_with(PML_E_INVAL, pml_lookup_keys(NULL, w.lookup, NULL, 0, &err), &err);
+    must_fail_with(PML_E_INVAL, pml_lookup_keys(&keys, w.lookup, NULL, 1, &err), &err);
+    must_fail_with(PML_E_INVAL, pml_lookup_get(NULL, w.lookup, &other_keys, &schema, &err), &err);
+    must_fail_with(PML_E_INVAL, pml_lookup_get(&out, w.lookup, NULL, &schema, &err), &err);
+    must_fail_with(PML_E_INVAL, pml_lookup_get(&out, w.lookup, &other_keys, NULL, &err), &err);
+    must_fail_with(PML_E_INVAL, pml_lookup_get(&out, w.lookup, &other_keys, &schema, &err), &err); /* released */
     must_fail_with(PML_E_INVAL, pml_lookup_keys(&keys, w.lookup, &(pml_literal){"x", 1}, 1, &err), &err);
     must_fail_with(PML_E_INVAL, pml_lookup_keys(&keys, w.lookup, &(pml_literal){NULL, 0}, 1, &err), &err);
     must_ok(pml_lookup_keys(&keys, w.lookup, &(pml_literal){"2", 1}, 1, &err), &err);
@@ -377,6 +417,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stays_at_its_snapshot_until_it_is_refreshed),
         cmocka_unit_test(goes_with_its_context),
+        cmocka_unit_test(many_keys_are_found),
         cmocka_unit_test(row_in_memory_costs_no_file),
         cmocka_unit_test(mistakes_are_said),
         cmocka_unit_test(failures_where_the_newest_row_decides_are_clean),

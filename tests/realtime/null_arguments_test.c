@@ -59,6 +59,8 @@ static void calls_that_make_or_fill_something_want_a_place_for_it(void **state)
     refused(pml_table_route(NULL, k.table, &array, &schema, &err));
     refused(pml_routes_get(NULL, routes, 0, &err));
     refused(pml_scan_new(NULL, k.table, &err));
+    refused(pml_lookup_open(NULL, scan, NULL, &err));
+    refused(pml_lookup_open(&(pml_lookup *){NULL}, NULL, NULL, &err));
     refused(pml_scan_plan(NULL, scan, &err));
     refused(pml_plan_count(NULL, plan, &err));
     refused(pml_plan_split_get(NULL, plan, 0, &err));

@@ -51,7 +51,7 @@ static void create(rt_kit *k, const pml_file_system *fs, const char *partition_k
 {
     char json[2048];
     pml_error err = PML_ERROR_INIT;
-    const bool by_partition = partition_keys[0] != '\0';
+    const char *not_null = keyed && partition_keys[0] != '\0' ? " NOT NULL" : "";
     const char *live = !keyed                                   ? ""
                        : strstr(options, "\"bucket\"") != NULL ? ",\"realtime.primary-key.preview\":\"true\""
                                                                : ",\"realtime.primary-key.preview\":\"true\",\"bucket\":\"1\"";
@@ -62,10 +62,11 @@ static void create(rt_kit *k, const pml_file_system *fs, const char *partition_k
     (void)snprintf(k->path, sizeof k->path, "%s/t", k->t->dir);
     int n = snprintf(json, sizeof json,
                      "{\"fields\":[{\"name\":\"id\",\"type\":\"BIGINT NOT NULL\"},{\"name\":\"p\",\"type\":\"STRING%s\"},"
-                     "{\"name\":\"v\",\"type\":\"STRING\"}],\"partitionKeys\":[%s],\"primaryKeys\":[%s],"
+                     "{\"name\":\"v\",\"type\":\"STRING%s\"}],\"partitionKeys\":[%s],\"primaryKeys\":[%s%s%s],"
                      "\"options\":{\"realtime.enabled\":\"true\"%s%s%s},\"comment\":\"\"}",
-                     keyed && by_partition ? " NOT NULL" : "", partition_keys,
-                     !keyed ? "" : by_partition ? "\"id\",\"p\"" : "\"id\"", live, options[0] == '\0' ? "" : ",", options);
+                     not_null, strstr(partition_keys, "\"v\"") != NULL ? not_null : "", partition_keys, keyed ? "\"id\"" : "",
+                     not_null[0] == '\0' ? "" : ",", not_null[0] == '\0' ? "" : partition_keys, live, options[0] == '\0' ? "" : ",", options);
+    k->no_nulls = not_null[0] != '\0';
     must_ok(pml_table_create(&k->table, k->t->env, k->path, json, (size_t)n, 0, &err), &err);
     kit_commit_open(k);
 }
@@ -154,6 +155,8 @@ struct ArrowArray rt_kit_batch(rt_kit *k, int64_t n, const char *p)
     for (int64_t i = 0; i < n; i++)
         numbers[i] = k->next_id + i;
     c[at++] = test_fixed_array(8, n, numbers);
+    if (k->no_nulls && p == NULL)
+        p = "";
     for (int64_t i = 0; i < n; i++)
         texts[i] = p == NULL || p[0] != '*' ? p : i % 2 == 0 ? "a" : "b"; /* "*": in turn */
     c[at++] = test_text_array(n, texts);
@@ -518,7 +521,7 @@ int64_t rt_kit_drop(rt_kit *k, const char *value)
 {
     pml_error err = PML_ERROR_INIT;
     pml_commit_result r = PML_COMMIT_RESULT_INIT;
-    const pml_option_pair pair = {"p", value};
+    const pml_option_pair pair = {"p", k->no_nulls && value == NULL ? "" : value};
     const pml_partition_spec spec = {1, &pair};
     must_ok(pml_table_drop_partitions(&r, k->table, &spec, 1, &err), &err);
     return r.snapshot_id;

@@ -32,6 +32,7 @@ typedef struct rt_kit {
     pml_rt_context *ctx;
     pml_rt_writer *w;
     int64_t next_id;
+    bool no_nulls; /* in partition columns that are keys: those of null are those of '' then, which have the same name */
     bool external; /* batches get an offset column */
     int64_t next_offset, offset_step; /* of it */
     const char *foreign_progress; /* text of the progress file of rt_kit_foreign; NULL: it has none */

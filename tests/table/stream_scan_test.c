@@ -308,6 +308,45 @@ static void remove_snapshot(const char *path, int64_t id)
     (void)remove(file);
 }
 
+/* What it has not seen is gone, which Java passes over. */
+static void consumer_that_is_too_late_is_told(void **state)
+{
+    (void)state;
+    test_env *t = test_env_open(NULL);
+    pml_error err = PML_ERROR_INIT;
+    const char *path = changes_copy(t, "changelog_none");
+    char file[400];
+    pml_table *table;
+    pml_plan *plan;
+    must_ok(changes_try_open(&table, t, path, NULL, &err), &err);
+    pml_stream_scan *s = consumer_of(table, "me", 0);
+    must_ok(pml_stream_scan_notify(s, 2, &err), &err);
+    pml_stream_scan_free(s);
+    remove_snapshot(path, 1);
+    s = consumer_of(table, "me", 0); /* 2 comes next and is there */
+    must_ok(pml_stream_scan_next(&plan, s, &err), &err);
+    assert_int_equal(pml_plan_snapshot_id(plan), 2);
+    pml_plan_free(plan);
+    pml_stream_scan_free(s);
+    remove_snapshot(path, 2);
+    s = consumer_of(table, "me", 0);
+    must_fail_with(PML_E_SNAPSHOT_GONE, pml_stream_scan_next(&plan, s, &err), &err);
+    must_say(&err, "before snapshot 2, but 3 is the first that is left");
+    must_say(&err, "--anew");
+    assert_int_equal(pml_stream_scan_checkpoint(s), -1);
+    must_ok(pml_stream_scan_restore(s, 3, &err), &err);
+    assert_string_equal(must_follow(s), "3:2 ");
+    pml_stream_scan_free(s);
+    s = consumer_of(table, "me", PML_STREAM_IGNORE_PROGRESS);
+    must_ok(pml_stream_scan_next(&plan, s, &err), &err);
+    pml_plan_free(plan);
+    pml_stream_scan_free(s);
+    (void)snprintf(file, sizeof file, "%s/consumer/consumer-me", path);
+    assert_int_equal(remove(file), 0);
+    pml_table_release(table);
+    test_env_close(t);
+}
+
 static void what_expired_meanwhile_is_named_with_a_way_out(void **state)
 {
     (void)state;
@@ -503,6 +542,7 @@ int main(void)
         cmocka_unit_test(overwrites_come_when_they_are_asked_for),
         cmocka_unit_test(snapshots_that_are_too_young_wait),
         cmocka_unit_test(consumer_goes_on_where_it_was),
+        cmocka_unit_test(consumer_that_is_too_late_is_told),
         cmocka_unit_test(what_expired_meanwhile_is_named_with_a_way_out),
         cmocka_unit_test(watermark_beyond_the_bound_ends_it),
         cmocka_unit_test(failure_anywhere_is_clean),

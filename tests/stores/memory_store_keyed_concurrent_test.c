@@ -5,9 +5,13 @@
  */
 #include "stores/memory.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "columnar/array_memory.h"
+#include "realtime/rt_context.h"
 #include "realtime/rt_host.h"
 #include "support/test_env.h"
 
@@ -28,13 +32,17 @@ typedef struct fixture {
     int64_t *keys; /* by offset */
     int64_t next, sealed;
     int64_t n_keys; /* keys are drawn from so many */
+    bool collapse;  /* the newest row of a key in a segment is enough */
+    int64_t ends[64];
+    size_t n_ends; /* of segments */
+    int64_t collapsed;
 } fixture;
 
 static void open_store(fixture *f, uint64_t seed, int64_t n_keys, const pml_rt_kv *option, uint32_t flags)
 {
     const int32_t key = 0;
     pml_error err = PML_ERROR_INIT;
-    *f = (fixture){.t = test_env_open(NULL), .n_keys = n_keys, .plugin = pml_memory_store_plugin()};
+    *f = (fixture){.t = test_env_open(NULL), .n_keys = n_keys, .collapse = flags != 0, .plugin = pml_memory_store_plugin()};
     f->t->random_state = seed;
     f->keys = calloc(ROWS_MAX, sizeof *f->keys);
     assert_non_null(f->keys);
@@ -184,6 +192,17 @@ static void bound(struct ArrowArray *out, const fixture *f, int64_t key)
     must_ok(pml_batch__from_columns(out, f->t->env, &c, 1, 1, NULL), NULL);
 }
 
+/* Whether a row of a view is needed: all are, or the newest of its key in its segment. */
+static bool is_needed(const fixture *f, int64_t offset, int64_t end)
+{
+    for (size_t i = 0; i < f->n_ends; i++)
+        end = f->ends[i] > offset && f->ends[i] < end ? f->ends[i] : end;
+    for (int64_t o = offset + 1; f->collapse && o < end; o++)
+        if (f->keys[o] == f->keys[offset])
+            return false;
+    return true;
+}
+
 /* Every row of the view whose key is in [lo, hi), and no other. Returns the number of runs. */
 static size_t check_view(const fixture *f, const held_view *v, int64_t lo, int64_t hi)
 {
@@ -204,7 +223,7 @@ static size_t check_view(const fixture *f, const held_view *v, int64_t lo, int64
     seen got = look(f, &s);
     for (int64_t o = 0; o < f->next; o++) {
         bool wanted = o < v->end && f->keys[o] >= lo && f->keys[o] < hi;
-        if (got.rows[o] != wanted)
+        if (got.rows[o] > wanted || (got.rows[o] < wanted && is_needed(f, o, v->end)))
             fail_msg("the row with offset %lld and key %lld came %d times", (long long)o, (long long)f->keys[o], got.rows[o]);
     }
     free(got.rows);
@@ -229,9 +248,15 @@ static void check_segment(fixture *f, void *segment)
     assert_int_equal(info.rows, f->next - f->sealed);
     must_ok(f->vt->commit_streams(f->store, &s, segment, &err), &err);
     seen got = look(f, &s);
-    assert_int_equal(got.n, f->next - f->sealed);
-    for (int64_t o = f->sealed; o < f->next; o++)
-        assert_int_equal(got.rows[o], 1);
+    uint64_t hash = info.collapsed_hash;
+    assert_int_equal(got.n + info.collapsed_rows, f->next - f->sealed);
+    assert_true(f->collapse || info.collapsed_rows == 0);
+    for (int64_t o = f->sealed; o < f->next; o++) {
+        assert_true(got.rows[o] == 1 || (got.rows[o] == 0 && f->collapse && !is_needed(f, o, f->next)));
+        hash += (uint64_t)got.rows[o] * pml_rt_mix64((uint64_t)o) - pml_rt_mix64((uint64_t)o);
+    }
+    assert_int_equal(hash, 0);
+    f->collapsed += info.collapsed_rows;
     free(got.rows);
     f->vt->segment_release(segment);
 }
@@ -245,17 +270,22 @@ static void seal(fixture *f)
     if (segment != NULL)
         check_segment(f, segment);
     f->sealed = f->next;
+    assert_true(f->n_ends < sizeof f->ends / sizeof f->ends[0]);
+    f->ends[f->n_ends++] = f->next;
 }
 
 /* ---- tests ---- */
 
-static void episode(uint64_t seed)
+/* Nearly every merge is left to the thread. */
+static const pml_rt_kv few_inline = {{"realtime.memory.inline-merge-rows", 33}, {"100", 3}};
+
+static void episode(uint64_t seed, uint32_t flags)
 {
     static const int64_t sizes[] = {1, 1, 1, 2, 30, 63, 64, 100, 1000, 5000};
     fixture f;
     held_view held[HELD] = {{0}};
-    open_store(&f, seed, (seed % 3 == 0) ? 5 : 2000, NULL, 0);
-    for (int step = 0; step < 400 && f.next < ROWS_MAX - 5000; step++) {
+    open_store(&f, seed, (seed % 3 == 0) ? 5 : 2000, seed % 2 == 0 ? &few_inline : NULL, flags);
+    for (int step = 0; step < 300 && f.next < ROWS_MAX - 5000; step++) {
         int64_t dice = (int64_t)(test_random(f.t) % 100), lo = (int64_t)(test_random(f.t) % (uint64_t)f.n_keys);
         held_view *v = &held[dice % HELD];
         if (dice < 90) {
@@ -276,6 +306,7 @@ static void episode(uint64_t seed)
         drop_view(&held[i]);
     }
     seal(&f);
+    assert_true(flags == 0 || f.collapsed > 0);
     close_store(&f);
 }
 
@@ -285,7 +316,17 @@ static void every_row_comes_once_and_in_order(void **state)
     uint64_t seed = test_seed();
     int64_t rounds = test_setting("ROUNDS", 6, 1, 1000000);
     for (int64_t i = 0; i < rounds; i++)
-        episode(seed + (uint64_t)i);
+        episode(seed + (uint64_t)i, 0);
+}
+
+/* realtime-pk.md 14.6 */
+static void collapsed_rows_are_counted_and_the_newest_stays(void **state)
+{
+    (void)state;
+    uint64_t seed = test_seed();
+    int64_t rounds = test_setting("ROUNDS", 6, 1, 1000000);
+    for (int64_t i = 0; i < rounds; i++)
+        episode(seed + (uint64_t)i, 1);
 }
 
 /* realtime-pk.md 11.4 */
@@ -308,8 +349,109 @@ static void ten_thousand_writes_leave_few_runs(void **state)
     }
 }
 
+/* ---- threads ---- */
+
+typedef struct watcher {
+    const fixture *f;
+    atomic_bool stop, wrong;
+    int64_t looks;
+    size_t runs_max;
+    pthread_t thread;
+} watcher;
+
+/* Whether a view's rows are as many as it says, and each run is in order. */
+static bool is_whole(watcher *w)
+{
+    held_view v = take_view(w->f);
+    pml_rt_view_info info = {.struct_size = sizeof info};
+    pml_rt_streams s = {.struct_size = sizeof s};
+    const pml_rt_query q = {.struct_size = sizeof q, .read_schema = &w->f->transport, .limit = -1};
+    int64_t rows = 0;
+    bool ok = v.vt->info(v.view, &info, NULL) == PML_OK && v.vt->query_streams(v.view, &s, &q, NULL) == PML_OK;
+    w->runs_max = s.n > w->runs_max ? s.n : w->runs_max;
+    for (size_t i = 0; i < s.n; i++) {
+        struct ArrowArray a = {0};
+        int64_t last = -1;
+        while (ok && (ok = s.v[i].get_next(&s.v[i], &a) == 0) && a.release != NULL) {
+            const int64_t *keys = (const int64_t *)a.children[SYSTEM]->buffers[1] + a.children[SYSTEM]->offset + a.offset;
+            for (int64_t row = 0; row < a.length; last = keys[row++])
+                ok = ok && keys[row] >= last;
+            rows += a.length;
+            pml_array__release(&a);
+        }
+        s.v[i].release(&s.v[i]);
+    }
+    if (s.free != NULL)
+        s.free(&s);
+    drop_view(&v);
+    return ok && rows == info.rows;
+}
+
+static void *watch(void *arg)
+{
+    watcher *w = arg;
+    for (; !atomic_load(&w->stop); w->looks++)
+        if (!is_whole(w))
+            atomic_store(&w->wrong, true);
+    return NULL;
+}
+
+static void readers_and_the_merging_thread_see_whole_views(void **state)
+{
+    (void)state;
+    enum { WATCHERS = 2 };
+    fixture f;
+    watcher w[WATCHERS];
+    int64_t writes = test_setting("WRITES", 600, 1, 100000);
+    open_store(&f, test_seed(), 3000, &few_inline, 0);
+    for (int i = 0; i < WATCHERS; i++) {
+        w[i] = (watcher){.f = &f};
+        assert_int_equal(pthread_create(&w[i].thread, NULL, watch, &w[i]), 0);
+    }
+    for (int64_t i = 0; i < writes && f.next < ROWS_MAX - 300; i++) {
+        write_rows(&f, i % 7 == 0 ? 1 : 64 + i % 200);
+        if (i % 150 == 149)
+            seal(&f);
+    }
+    for (int i = 0; i < WATCHERS; i++) {
+        atomic_store(&w[i].stop, true);
+        assert_int_equal(pthread_join(w[i].thread, NULL), 0);
+        assert_false(atomic_load(&w[i].wrong));
+        print_message("%lld looks, at most %zu runs\n", (long long)w[i].looks, w[i].runs_max);
+    }
+    held_view v = take_view(&f);
+    (void)check_view(&f, &v, 0, f.n_keys);
+    drop_view(&v);
+    close_store(&f);
+}
+
+/* What the thread has merged comes in with the next chunk. */
+static void the_thread_leaves_few_runs(void **state)
+{
+    (void)state;
+    fixture f;
+    size_t runs = 1000;
+    open_store(&f, 9, 1000000, &few_inline, 0);
+    for (int i = 0; i < 60; i++)
+        write_rows(&f, 64);
+    for (int tries = 0; tries < 2000 && runs > 40 && f.next < ROWS_MAX - 64; tries++) {
+        const struct timespec pause = {0, 1000000};
+        held_view v = take_view(&f);
+        runs = check_view(&f, &v, 0, f.n_keys);
+        drop_view(&v);
+        (void)nanosleep(&pause, NULL);
+        if (runs > 40)
+            write_rows(&f, 64);
+    }
+    assert_in_range(runs, 1, 40);
+    close_store(&f);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_row_comes_once_and_in_order), cmocka_unit_test(ten_thousand_writes_leave_few_runs)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_row_comes_once_and_in_order), cmocka_unit_test(collapsed_rows_are_counted_and_the_newest_stays),
+        cmocka_unit_test(ten_thousand_writes_leave_few_runs),
+        cmocka_unit_test(readers_and_the_merging_thread_see_whole_views), cmocka_unit_test(the_thread_leaves_few_runs)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
