@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The random model (realtime-tests.md 25.7). STEPS=n in the environment sets the number of steps, SEED=n the first episode, EPISODE=n
-   runs that one only, TEST=pattern the tests of these names. */
+   runs that one only, TEST=pattern the tests of these names. With keys it is also tests 56, 59 and 60: queries without key columns,
+   keys in several files of level 0 and in memory, conditions on values and sequence fields by which memory loses. */
 
 #include <stdlib.h>
 
