@@ -34,7 +34,7 @@ typedef struct bench_case {
 } bench_case;
 
 /* Each ends with a name of NULL. */
-extern const bench_case read_cases[], plan_cases[], write_cases[], live_cases[], keys_cases[], prepare_cases[];
+extern const bench_case read_cases[], plan_cases[], write_cases[], live_cases[], keys_cases[], prepare_cases[], lookup_cases[];
 
 double bench_wall(void);
 double bench_cpu(void);    /* of the process, user and system */

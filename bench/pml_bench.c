@@ -10,7 +10,7 @@
 
 #include "bench.h"
 
-static const bench_case *const tables[] = {write_cases, prepare_cases, live_cases, keys_cases, read_cases, plan_cases};
+static const bench_case *const tables[] = {write_cases, prepare_cases, live_cases, keys_cases, read_cases, plan_cases, lookup_cases};
 enum { TABLES = sizeof tables / sizeof tables[0], WORDS_MIN = 4 };
 
 static const bench_case *case_find(const char *name)

@@ -151,6 +151,7 @@ static int dump_system(struct app *app, const args *a, scan_request *request)
         options.n_columns = n;
     }
     options.predicate = predicate;
+    options.flags = strcmp(system, "ro") == 0 ? PML_READ_ROW_KIND : 0;
     int rc = code == EXIT_OK ? pml_system_table_open(&stream, table, system, &options, &err) : PML_OK;
     if (code == EXIT_OK)
         code = rc == PML_OK ? dump_rows(app, &stream, !args_has(a, "unsorted")) : app_fail(rc, &err);

@@ -135,12 +135,12 @@ int output_next(struct ArrowArrayStream *stream, struct ArrowArray *array, pml_e
     return rc == PML_OK ? PML_E_IO : rc;
 }
 
-static int print_lines(pml_rows_printer *printer, const struct ArrowArray *array, pml_error *err)
+static int print_lines(pml_rows_printer *printer, const struct ArrowArray *array, int64_t first, int64_t n_rows, pml_error *err)
 {
     int rc = PML_OK;
     pml_text text = {0};
-    for (int64_t row = 0; row < array->length && rc == PML_OK; row += PRINT_ROWS) {
-        int64_t n = array->length - row < PRINT_ROWS ? array->length - row : PRINT_ROWS;
+    for (int64_t row = first, end = first + n_rows; row < end && rc == PML_OK; row += PRINT_ROWS) {
+        int64_t n = end - row < PRINT_ROWS ? end - row : PRINT_ROWS;
         text.len = 0;
         rc = pml_rows_print(&text, printer, array, row, n, err);
         if (rc == PML_OK)
@@ -150,11 +150,11 @@ static int print_lines(pml_rows_printer *printer, const struct ArrowArray *array
     return rc;
 }
 
-static int print_cells(grid *g, pml_rows_printer *printer, const struct ArrowArray *array, pml_error *err)
+static int print_cells(grid *g, pml_rows_printer *printer, const struct ArrowArray *array, int64_t first, int64_t n, pml_error *err)
 {
     int rc = PML_OK;
     pml_text text = {0};
-    for (int64_t row = 0; row < array->length && rc == PML_OK; row++)
+    for (int64_t row = first; row < first + n && rc == PML_OK; row++)
         for (int64_t column = 0; column < array->n_children && rc == PML_OK; column++) {
             text.len = 0;
             rc = pml_rows_print_cell(&text, printer, array, row, column, err);
@@ -183,32 +183,56 @@ static void put_csv_header(const struct ArrowSchema *schema)
     app_puts("\n");
 }
 
+struct output_rows {
+    pml_rows_printer *printer;
+    grid *grid; /* NULL: lines */
+};
+
+int output_rows_new(output_rows **out, struct app *app, const struct ArrowSchema *schema, output_format format, pml_error *err)
+{
+    output_rows *o = *out = app_alloc(sizeof *o);
+    *o = (output_rows){0};
+    int rc = pml_rows_printer_new(&o->printer, app->env, schema, format == OUTPUT_CSV ? PML_ROWS_CSV : PML_ROWS_JSON | PML_ROWS_NO_KIND, err);
+    if (rc == PML_OK && format == OUTPUT_TABLE)
+        o->grid = grid_of_schema(schema);
+    else if (rc == PML_OK && format == OUTPUT_CSV)
+        put_csv_header(schema);
+    return rc;
+}
+
+int output_rows_put(output_rows *o, const struct ArrowArray *array, int64_t first, int64_t n, pml_error *err)
+{
+    return o->grid != NULL ? print_cells(o->grid, o->printer, array, first, n, err) : print_lines(o->printer, array, first, n, err);
+}
+
+void output_rows_end(output_rows *o)
+{
+    if (o == NULL)
+        return;
+    if (o->grid != NULL)
+        grid_end(o->grid);
+    pml_rows_printer_free(o->printer);
+    free(o);
+    app_flush();
+}
+
 int output_stream(struct app *app, struct ArrowArrayStream *stream, output_format format)
 {
     pml_error err = PML_ERROR_INIT;
     struct ArrowSchema schema = {0};
     struct ArrowArray array = {0};
-    pml_rows_printer *printer = NULL;
-    grid *g = NULL;
+    output_rows *rows = NULL;
     int rc = stream->get_schema(stream, &schema) == 0 ? PML_OK : pml_stream_error(stream, &err);
     if (rc == PML_OK)
-        rc = pml_rows_printer_new(&printer, app->env, &schema,
-                                  format == OUTPUT_CSV ? PML_ROWS_CSV : PML_ROWS_JSON | PML_ROWS_NO_KIND, &err);
-    if (rc == PML_OK && format == OUTPUT_TABLE)
-        g = grid_of_schema(&schema);
-    else if (rc == PML_OK && format == OUTPUT_CSV)
-        put_csv_header(&schema);
+        rc = output_rows_new(&rows, app, &schema, format, &err);
     while (rc == PML_OK && (rc = output_next(stream, &array, &err)) == PML_OK && array.release != NULL) {
-        rc = g != NULL ? print_cells(g, printer, &array, &err) : print_lines(printer, &array, &err);
+        rc = output_rows_put(rows, &array, 0, array.length, &err);
         array.release(&array);
     }
-    if (g != NULL)
-        grid_end(g);
-    pml_rows_printer_free(printer);
+    output_rows_end(rows);
     if (schema.release != NULL)
         schema.release(&schema);
     if (stream->release != NULL)
         stream->release(stream);
-    app_flush();
     return rc == PML_OK ? EXIT_OK : app_fail(rc, &err);
 }

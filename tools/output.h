@@ -12,6 +12,11 @@ int output_format_get(output_format *out, const args *a);
 
 /* Prints every row and releases the stream. EXIT_OK or an exit code, said already. */
 int output_stream(struct app *app, struct ArrowArrayStream *stream, output_format format);
+/* Rows of one schema that come in pieces. *out is to be ended, also after a failure. */
+typedef struct output_rows output_rows;
+int output_rows_new(output_rows **out, struct app *app, const struct ArrowSchema *schema, output_format format, pml_error *err);
+int output_rows_put(output_rows *o, const struct ArrowArray *array, int64_t first, int64_t n, pml_error *err);
+void output_rows_end(output_rows *o); /* NULL allowed */
 /* The next batch; the library's full error on failure. array->release is NULL at the end. */
 int output_next(struct ArrowArrayStream *stream, struct ArrowArray *array, pml_error *err);
 

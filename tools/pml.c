@@ -11,10 +11,9 @@
 static const command *const commands[] = {
     &command_table_create,   &command_table_describe,       &command_table_list, &command_table_drop,
     &command_table_truncate, &command_table_drop_partition, &command_load,       &command_ingest,
-    &command_scan,           &command_count,                &command_dump,       &command_changelog,
-    &command_snapshots,
-    &command_files,          &command_offsets_repair,       &command_offsets_clean,
-    &command_offsets,        &command_schema};
+    &command_scan,           &command_lookup,               &command_count,      &command_dump,
+    &command_changelog,      &command_snapshots,            &command_files,      &command_offsets_repair,
+    &command_offsets_clean,  &command_offsets,              &command_realtime_status, &command_schema};
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
 static void print_overview(void)
@@ -125,5 +124,7 @@ int main(int argc, char **argv)
     if (strcmp(words[help], "table") == 0)
         return app_say(n > 1 && is_help(words[1]) ? EXIT_OK : EXIT_USAGE,
                        "table has the commands create, describe, list, drop, truncate and drop-partition: pml table create --help");
+    if (strcmp(words[help], "realtime") == 0)
+        return app_say(n > 1 && is_help(words[1]) ? EXIT_OK : EXIT_USAGE, "realtime has the command status: pml realtime status --help");
     return command_unknown(words[help]);
 }

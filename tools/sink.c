@@ -45,7 +45,13 @@ static int next_identifier(int64_t *out, pml_table *table, const char *user, pml
 static int open_live(sink *s, struct app *app, pml_error *err)
 {
     int rc = pml_rt_context_open(&s->context, app->env, NULL, err);
-    return rc != PML_OK ? rc : pml_rt_writer_open(&s->live, s->table, s->context, NULL, err);
+    if (rc == PML_OK)
+        rc = pml_rt_writer_open(&s->live, s->table, s->context, NULL, err);
+    if (rc == PML_OK) {
+        status_file_open(&s->status, s->table);
+        status_file_tick(&s->status, s->context);
+    }
+    return rc;
 }
 
 int sink_open(sink *s, struct app *app, pml_table *table, const char *user, bool live, pml_error *err)
@@ -66,9 +72,11 @@ int sink_open(sink *s, struct app *app, pml_table *table, const char *user, bool
 
 int sink_write(sink *s, struct ArrowArray *array, const struct ArrowSchema *schema, pml_error *err)
 {
-    if (s->live != NULL)
-        return pml_rt_write(NULL, s->live, array, schema, NULL, err);
-    return pml_writer_write(s->writer, array, schema, err);
+    if (s->live == NULL)
+        return pml_writer_write(s->writer, array, schema, err);
+    int rc = pml_rt_write(NULL, s->live, array, schema, NULL, err);
+    status_file_tick(&s->status, s->context);
+    return rc;
 }
 
 static int commit_messages(pml_commit_result *r, sink *s, pml_messages **m, uint32_t flags, pml_error *err)
@@ -123,6 +131,7 @@ static int commit_live(sink *s, pml_error *err)
         }
     }
     pml_rt_prepared_free(p);
+    status_file_tick(&s->status, s->context);
     return rc;
 }
 
@@ -136,6 +145,7 @@ void sink_close(sink *s)
     if (s->live != NULL && pml_rt_writer_close(s->live, NULL) != PML_OK)
         pml_rt_writer_abort(s->live); /* rows of a failed ingest: they were never committed */
     s->live = NULL;
+    status_file_remove(&s->status);
     if (s->writer != NULL)
         pml_writer_close(s->writer);
     s->writer = NULL;

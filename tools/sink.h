@@ -4,6 +4,7 @@
 #define PML_TOOLS_SINK_H
 
 #include "overwrite.h"
+#include "status_file.h"
 
 typedef struct sink {
     pml_table *table; /* borrowed */
@@ -17,6 +18,7 @@ typedef struct sink {
     overwrite_removed replaced;     /* by it */
     pml_rt_context *context; /* real-time */
     pml_rt_writer *live;
+    status_file status; /* what others see of it */
 } sink;
 
 /* user NULL: a fresh one. Identifiers go on behind the last one that this user committed. */

@@ -5,6 +5,7 @@
 
 #include <paimonlive/env.h>
 #include <paimonlive/error.h>
+#include <paimonlive/lookup.h>
 #include <paimonlive/realtime.h>
 #include <paimonlive/rows.h>
 #include <paimonlive/scan.h>

@@ -117,6 +117,30 @@ PML_API int pml_rt_context_metrics(pml_rt_metrics *out, pml_rt_context *context,
    true one, and never above max. 0 of an empty histogram. */
 PML_API int64_t pml_rt_histogram_percentile(const pml_rt_histogram *histogram, int percent);
 
+/* What a process says of a context to people and to monitoring. `pml ingest --live` keeps it in a file while it runs, `pml realtime status`
+   shows it; a program of its own can do the same, or answer a scraper with the text. */
+typedef struct pml_rt_status {
+    size_t struct_size;
+    int64_t process;    /* its id; 0: not said */
+    int64_t written_ms; /* of the epoch: when the metrics were looked at */
+    char table[1024];   /* the table's path, longer ones cut; empty before the first writer or scan */
+    pml_rt_metrics metrics;
+} pml_rt_status;
+#define PML_RT_STATUS_INIT {sizeof(pml_rt_status), 0, 0, {0}, PML_RT_METRICS_INIT}
+
+/* TEXT: for people, JSON: an object a line, histograms as arrays of 40 counts, OPENMETRICS: the exposition format 1.0 of that name,
+   one for all statuses, labels table and process, times in seconds. */
+enum { PML_RT_STATUS_TEXT = 1, PML_RT_STATUS_JSON = 2, PML_RT_STATUS_OPENMETRICS = 3 };
+
+/* Of this process, now. Takes no write lock. */
+PML_API int pml_rt_status_get(pml_rt_status *out, pml_rt_context *context, pml_error *err);
+/* A text that ends in NUL into a buffer of so many bytes. *length: bytes that it has without the NUL, also with PML_E_LIMIT: then the
+   buffer is too small and holds the beginning. buffer NULL with a capacity of 0 asks for the length. */
+PML_API int pml_rt_status_print(char *buffer, size_t capacity, size_t *length, const pml_rt_status *statuses, size_t n, int32_t format,
+                                pml_error *err);
+/* One object of the JSON form. Members that it lacks are 0, unknown ones are ignored; what is no such object: PML_E_INVAL. */
+PML_API int pml_rt_status_parse(pml_rt_status *out, const char *json, size_t length, pml_error *err);
+
 /* ---- writer ---- */
 typedef struct pml_rt_writer_options {
     size_t struct_size;

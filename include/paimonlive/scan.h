@@ -228,8 +228,10 @@ typedef struct pml_system_options {
     const char *const *columns; /* in the wanted order, each at most once; NULL: all */
     size_t n_columns;
     const pml_predicate *predicate; /* rows for which it is true; of pml_system_predicate_leaf. NULL: none */
+    uint32_t flags;    /* PML_READ_ROW_KIND, for the tables whose rows are those of the table, ro and row_tracking, or 0 */
+    uint32_t reserved; /* 0 */
 } pml_system_options;
-#define PML_SYSTEM_OPTIONS_INIT {sizeof(pml_system_options), NULL, 0, NULL}
+#define PML_SYSTEM_OPTIONS_INIT {sizeof(pml_system_options), NULL, 0, NULL, 0, 0}
 
 /* What Java's TABLE$name shows (docs/system-tables.md has the columns): snapshots, schemas, options, tags, branches, consumers,
    statistics, aggregation_fields; of one snapshot files, file_key_ranges, manifests, partitions, buckets, table_indexes; and the table's

@@ -150,8 +150,10 @@ typedef struct pml_route_info {
 /* Tells which partition-bucket each row of a batch belongs to, by the same rule as the writers: for a source that replays after
    a crash and must leave out, per partition-bucket, what is committed already (pml_rt_offsets_find), and for one that deals rows
    out to several writers. The batch is in the table's columns, without _REALTIME_OFFSET; it is only looked at. Every row is in
-   exactly one route; routes come in no promised order. Returns owned (pml_routes_free). Thread-safe. PML_E_SCHEMA, PML_E_INVAL
-   (nulls in NOT NULL columns, bad buffers), PML_E_UNSUPPORTED (bucket mode, type of a partition column). */
+   exactly one route; routes come in no promised order. In dynamic buckets (a primary key, bucket=-1) keys of the latest snapshot are
+   where they are, and new ones where a writer that opens now would put them; each call reads the index files of their partitions.
+   Returns owned (pml_routes_free). Thread-safe. PML_E_SCHEMA, PML_E_INVAL (nulls in NOT NULL columns, bad buffers), PML_E_UNSUPPORTED
+   (bucket mode, type of a partition column); with dynamic buckets also what reading files may give. */
 PML_API int pml_table_route(pml_routes **out, pml_table *table, const struct ArrowArray *array, const struct ArrowSchema *schema,
                             pml_error *err);
 PML_API size_t pml_routes_count(const pml_routes *routes);

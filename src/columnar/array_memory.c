@@ -122,6 +122,17 @@ void pml_array__drop_buffer(struct ArrowArray *a, int i)
     a->buffers[i] = NULL;
 }
 
+int pml_array__numbers(struct ArrowArray *out, void **values, pml_env *env, int64_t n, size_t width, pml_error *err)
+{
+    PML_RETURN_IF(pml_array__init(out, env, NULL, 2, 0, err));
+    out->length = n;
+    *values = pml_array__alloc(out, 1, (size_t)n * width);
+    if (*values != NULL)
+        return PML_OK;
+    pml_array__release(out);
+    return pml_error__no_memory(err);
+}
+
 void pml_bits__fill(uint8_t *bits, int64_t bit, int64_t n, bool value)
 {
     int64_t i = 0;

@@ -115,6 +115,8 @@ void *pml_array__calloc(struct ArrowArray *a, int i, size_t bytes);
 void pml_array__adopt(struct ArrowArray *a, int i, void *buffer);
 /* Frees a buffer again (a validity bitmap that turned out to be all ones). */
 void pml_array__drop_buffer(struct ArrowArray *a, int i);
+/* n values of a fixed width, none of them null, in memory that is filled afterwards: *values. */
+int pml_array__numbers(struct ArrowArray *out, void **values, pml_env *env, int64_t n, size_t width, pml_error *err);
 
 static inline size_t pml_bits__bytes(int64_t n)
 {

@@ -18,4 +18,8 @@ int pml_bucket__assign(int32_t *buckets, pml_env *env, pml_bucket_function funct
                        const pml_type *const *types, const struct ArrowArray *batch, const int32_t *columns,
                        size_t n_keys, pml_error *err);
 
+/* hashes[i] = the hash of the key of row i, as buckets and the index files of dynamic buckets have it (Java: BinaryRow.hashCode). */
+int pml_bucket__hashes(int32_t *hashes, pml_env *env, const pml_type *const *types, const struct ArrowArray *batch,
+                       const int32_t *columns, size_t n_keys, pml_error *err);
+
 #endif

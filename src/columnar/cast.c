@@ -24,13 +24,23 @@ bool pml_cast__nothing_left(const pml_type *from, const pml_type *to)
     return to->kind == PML_TYPE_ROW;
 }
 
+bool pml_cast__keeps(const pml_type *t)
+{
+    if (t->kind == PML_TYPE_ROW && t->n_children == 0)
+        return false;
+    for (size_t i = 0; i < t->n_children; i++) /* as deep as types are */
+        if (!pml_cast__keeps(&t->children[i].type))
+            return false;
+    return true;
+}
+
 /* Every value is what it was, in the same buffers. */
 static bool is_same(const pml_type *from, const pml_type *to)
 {
-    bool bytes_from = pml_cast__is_text(from) || from->kind == PML_TYPE_BINARY || from->kind == PML_TYPE_VARBINARY;
+    bool text = pml_cast__is_text(from), bytes = text || from->kind == PML_TYPE_BINARY || from->kind == PML_TYPE_VARBINARY;
     if (pml_type__equal(from, to, true))
-        return true;
-    if (bytes_from && (to->kind == PML_TYPE_VARCHAR || to->kind == PML_TYPE_VARBINARY))
+        return pml_cast__keeps(to);
+    if ((text && to->kind == PML_TYPE_VARCHAR) || (bytes && to->kind == PML_TYPE_VARBINARY)) /* of bytes not each is a text */
         return to->length == INT32_MAX;
     if (from->kind != to->kind)
         return false;

@@ -17,6 +17,8 @@ int pml_cast__new(const pml_cast **out, pml_arena *arena, const pml_type *from, 
 /* Of a type that is read from one that was written nothing is left: no member of a ROW (also inside containers) has a field id that
    the written one knows. Such a column is null. */
 bool pml_cast__nothing_left(const pml_type *from, const pml_type *to);
+/* False: it is or has a ROW without members, of which nothing is left even where it was written just so. */
+bool pml_cast__keeps(const pml_type *type);
 
 /* An array of the old type as one of the new type that owns its memory. The array was checked. PML_E_INVAL: a value has no
    counterpart (a text that is no number); the message says which and in which row, counted from the start of the array. */

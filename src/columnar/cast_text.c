@@ -2,6 +2,7 @@
 /* Casts to texts and binaries: of single values, and of ARRAY, MAP and ROW with all that is in them. */
 #include "columnar/cast_rule.h"
 
+#include "columnar/check.h"
 #include "columnar/java_text.h"
 #include "util/zone.h"
 
@@ -67,12 +68,16 @@ static int value_to_text(pml_value *out, const pml_cast *c, const pml_value *v, 
     return fit_text(out, c->to, (pml_bytes){text->data, text->len}, text, err);
 }
 
-static int bytes_as_they_are(pml_value *out, const pml_cast *c, const pml_value *v, pml_buf *text, pml_error *err)
+/* Java keeps the bytes and makes a text of them where they are shown; whoever gets our columns expects UTF-8 in them. */
+static int bytes_to_text(pml_value *out, const pml_cast *c, const pml_value *v, pml_buf *text, pml_error *err)
 {
     (void)c;
-    (void)text;
-    (void)err;
     *out = *v;
+    if (pml_check__utf8(v->bytes.ptr, v->bytes.len))
+        return PML_OK;
+    if (pml_java_text__decode(text, v->bytes) != PML_OK)
+        return pml_buf__check(text, err);
+    out->bytes = (pml_bytes){text->data, text->len};
     return PML_OK;
 }
 
@@ -101,7 +106,7 @@ pml_cast_rule pml_cast_rule__text(const pml_type *from, const pml_type *to)
     if (pml_cast__is_text(from))
         return text_to_text;
     if (binary)
-        return bytes_as_they_are;
+        return bytes_to_text;
     if (pml_cast__is_integer(from) || pml_cast__is_floating(from) || from->kind == PML_TYPE_DECIMAL || from->kind == PML_TYPE_BOOLEAN)
         return value_to_text;
     /* Java has these for STRING only. */

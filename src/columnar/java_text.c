@@ -248,3 +248,48 @@ int pml_java_text__digit(const uint8_t *p, size_t *n)
             return (int)(c - zeros[i]);
     return -1;
 }
+
+/* ---- bytes that may be no text ---- */
+
+static bool continues(uint8_t byte)
+{
+    return (byte & 0xC0) == 0x80;
+}
+
+/* Whether no character begins with these two bytes; half a surrogate pair is found out at its third. */
+static bool never_begins(uint8_t first, uint8_t second)
+{
+    if (!continues(second))
+        return true;
+    switch (first) {
+    case 0xE0: return second < 0xA0;
+    case 0xF0: return second < 0x90;
+    case 0xF4: return second > 0x8F;
+    default: return first > 0xF4;
+    }
+}
+
+/* How many of the n > 0 bytes at p make one character, or one U+FFFD: the longest beginning of a character, as the Unicode standard
+   recommends, but all three bytes of half a surrogate pair. */
+static size_t piece(const uint8_t *p, size_t n, bool *good)
+{
+    size_t wanted = p[0] < 0x80 ? 1 : p[0] < 0xC2 ? 0 : p[0] < 0xE0 ? 2 : p[0] < 0xF0 ? 3 : p[0] < 0xF5 ? 4 : 0, have = 1;
+    *good = wanted == 1;
+    if (wanted <= 1 || n == 1 || never_begins(p[0], p[1]))
+        return 1;
+    while (have < wanted && have < n && continues(p[have]))
+        have++;
+    *good = have == wanted && !(p[0] == 0xED && p[1] >= 0xA0);
+    return have;
+}
+
+int pml_java_text__decode(pml_buf *out, pml_bytes bytes)
+{
+    static const uint8_t replacement[] = {0xEF, 0xBF, 0xBD};
+    for (size_t i = 0, n; i < bytes.len; i += n) {
+        bool good;
+        n = piece(bytes.ptr + i, bytes.len - i, &good);
+        PML_RETURN_IF(pml_buf__append(out, good ? bytes.ptr + i : replacement, good ? n : sizeof replacement));
+    }
+    return PML_OK;
+}

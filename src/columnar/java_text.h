@@ -14,6 +14,8 @@ int pml_java_text__to_string(pml_buf *out, const pml_type *t, const pml_value *v
 
 /* String.compareTo of two texts: by UTF-16 units, where pml_bytes_compare goes by characters. */
 int pml_java_text__compare(pml_bytes x, pml_bytes y);
+/* Bytes as the text that Java makes of them (new String(bytes, UTF_8)): what is no UTF-8 becomes U+FFFD. Never fails but for memory. */
+int pml_java_text__decode(pml_buf *out, pml_bytes bytes);
 /* The character at p, which is well-formed UTF-8, and its bytes. */
 uint32_t pml_java_text__character(const uint8_t *p, size_t *n);
 /* Character.digit(char, 10) of it: digits of every script. -1: none. */

@@ -12,24 +12,32 @@ struct pml_roaring64_node {
     uint8_t type, prefix_len;
     uint8_t prefix[PML_ROARING64_KEY]; /* of a leaf the whole key */
     uint64_t place;                    /* of a leaf */
-    uint32_t n;
-    child *children; /* room for all that the type may have, in the order of keys */
+    uint32_t n, room;
+    child *children; /* in the order of keys; room for those that there are, so that a few bytes of a file do not take kilobytes */
 };
 
 static const uint32_t capacities[] = {4, 16, 48, 256};
 
-static pml_roaring64_node *node_new(pml_arena *arena, uint8_t type)
+static int make_room(pml_roaring64_node *node, pml_arena *arena, uint32_t room)
+{
+    child *children = pml_arena__array(arena, room, sizeof *children);
+    if (children == NULL)
+        return PML_E_NOMEM;
+    if (node->n > 0)
+        memcpy(children, node->children, node->n * sizeof *children);
+    node->children = children;
+    node->room = room;
+    return PML_OK;
+}
+
+/* room: for how many children. */
+static pml_roaring64_node *node_new(pml_arena *arena, uint8_t type, uint32_t room)
 {
     pml_roaring64_node *node = pml_arena__array(arena, 1, sizeof *node);
     if (node == NULL)
         return NULL;
     node->type = type;
-    if (type != LEAF) {
-        node->children = pml_arena__array(arena, capacities[type], sizeof *node->children);
-        if (node->children == NULL)
-            return NULL;
-    }
-    return node;
+    return room > 0 && make_room(node, arena, room) != PML_OK ? NULL : node;
 }
 
 /* ---- reading ---- */
@@ -87,6 +95,10 @@ static const char *read_inner(pml_roaring64_node *node, tree_reader *r, uint32_t
     static const size_t sizes[] = {4, 16, 256, 32};
     if (n == 0 || n > capacities[node->type] || r->in.len - r->at < sizes[node->type])
         return "a node of its tree is cut off or has too many children";
+    if (make_room(node, r->arena, n) != PML_OK) {
+        r->rc = PML_E_NOMEM;
+        return NULL;
+    }
     const char *why = read_keys(node, r->in.ptr + r->at, n);
     r->at += sizes[node->type];
     memcpy(r->path + depth, node->prefix, node->prefix_len);
@@ -109,7 +121,7 @@ static const char *read_node(pml_roaring64_node **out, tree_reader *r, uint32_t 
     r->at += 4;
     if (type > LEAF || r->in.len - r->at < prefix_len || prefix_len + depth + (type != LEAF) > PML_ROARING64_KEY)
         return "a node of its tree is none that there is";
-    pml_roaring64_node *node = node_new(r->arena, type);
+    pml_roaring64_node *node = node_new(r->arena, type, 0);
     if (node == NULL) {
         r->rc = PML_E_NOMEM;
         return NULL;
@@ -172,7 +184,7 @@ bool pml_roaring64_tree__find(uint64_t *place, const pml_roaring64_node *root, c
 
 static pml_roaring64_node *leaf_new(pml_arena *arena, const uint8_t *key, uint64_t place)
 {
-    pml_roaring64_node *leaf = node_new(arena, LEAF);
+    pml_roaring64_node *leaf = node_new(arena, LEAF, 0);
     if (leaf != NULL) {
         memcpy(leaf->prefix, key, PML_ROARING64_KEY);
         leaf->place = place;
@@ -192,25 +204,20 @@ static uint8_t free_place(const pml_roaring64_node *node)
 }
 
 /* Of the next larger type; NODE16 becomes a NODE48 whose places are in the order of keys. */
-static int grow(pml_roaring64_node *node, pml_arena *arena)
+static void grow(pml_roaring64_node *node)
 {
-    uint8_t type = (uint8_t)(node->type + 1);
-    child *children = pml_arena__array(arena, capacities[type], sizeof *children);
-    if (children == NULL)
-        return PML_E_NOMEM;
-    memcpy(children, node->children, node->n * sizeof *children);
     for (uint32_t i = 0; i < node->n; i++)
-        children[i].place = (uint8_t)i;
-    node->children = children;
-    node->type = type;
-    return PML_OK;
+        node->children[i].place = (uint8_t)i;
+    node->type++;
 }
 
 static int add_child(pml_roaring64_node *node, pml_arena *arena, uint8_t key, pml_roaring64_node *below)
 {
     uint32_t i = node->n;
+    if (node->n == node->room)
+        PML_RETURN_IF(make_room(node, arena, node->n > 128 ? 256 : 2 * node->n));
     if (node->n == capacities[node->type])
-        PML_RETURN_IF(grow(node, arena));
+        grow(node);
     child fresh = {.key = key, .place = node->type == NODE48 ? free_place(node) : 0, .node = below};
     for (; i > 0 && node->children[i - 1].key > key; i--)
         node->children[i] = node->children[i - 1];
@@ -223,7 +230,7 @@ static int add_child(pml_roaring64_node *node, pml_arena *arena, uint8_t key, pm
 static int split(pml_roaring64_node **at, pml_arena *arena, uint32_t common, uint8_t other, const uint8_t *key, uint32_t depth,
                  pml_roaring64_node *leaf)
 {
-    pml_roaring64_node *node = node_new(arena, NODE4);
+    pml_roaring64_node *node = node_new(arena, NODE4, 2);
     if (node == NULL)
         return PML_E_NOMEM;
     node->prefix_len = (uint8_t)common;

@@ -121,11 +121,7 @@ int pml_avro_data__open(struct ArrowArrayStream *out, pml_env *env, const char *
     r->check_values = q->check_values;
     r->n_fields = q->n_fields;
     pml_arena__init(&r->arena, env);
-    r->path = pml_arena__strdup(&r->arena, path);
-    if (r->path == NULL || pml_format__copy_fields(&r->fields, &r->arena, q) != PML_OK) {
-        rc = pml_error__no_memory(err);
-        goto out;
-    }
+    PML_TRY(pml_format__keep(&r->path, &r->fields, &r->arena, path, q, err));
     PML_TRY(pml_avro_columns__init(&r->columns, &r->arena, r->fields, r->n_fields, r->batch_rows, err));
     for (size_t i = r->n_fields - q->n_optional; i < r->n_fields; i++)
         r->columns.fields[i].optional = true;

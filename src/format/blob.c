@@ -255,11 +255,7 @@ int pml_blob__open(struct ArrowArrayStream *out, pml_env *env, const char *path,
     r->rows = q->rows;
     r->n_fields = q->n_fields;
     pml_arena__init(&r->arena, env);
-    r->path = pml_arena__strdup(&r->arena, path);
-    if (r->path == NULL || pml_format__copy_fields(&r->fields, &r->arena, q) != PML_OK) {
-        rc = pml_error__no_memory(err);
-        goto out;
-    }
+    PML_TRY(pml_format__keep(&r->path, &r->fields, &r->arena, path, q, err));
     PML_TRY(open_file(r, q, err));
     PML_TRY(pml_type__export(&schema, env, r->fields, r->n_fields, err));
     PML_TRY(pml_stream__new(out, env, &schema, reader_next, reader_drop, r, err));

@@ -10,6 +10,7 @@
 typedef struct resolver {
     pml_arena *arena;
     bool ignore_errors;
+    size_t n_values; /* that the columns will hold; a null ROW has one in each of its members */
     pml_error *err;
 } resolver;
 
@@ -62,7 +63,7 @@ static int text_of(pml_bytes *out, const pml_json_node *node, const resolver *r)
     return PML_OK;
 }
 
-static int resolve(pml_json_node *node, const pml_text_rule *rule, const resolver *r, const char *name);
+static int resolve(pml_json_node *node, const pml_text_rule *rule, resolver *r, const char *name);
 
 static int resolve_atomic(pml_json_node *node, const pml_text_rule *rule, const resolver *r, const char *name)
 {
@@ -75,7 +76,7 @@ static int resolve_atomic(pml_json_node *node, const pml_text_rule *rule, const 
     return rc;
 }
 
-static int resolve_array(pml_json_node *node, const pml_text_rule *rule, const resolver *r, const char *name)
+static int resolve_array(pml_json_node *node, const pml_text_rule *rule, resolver *r, const char *name)
 {
     if (node->kind != PML_JSON_ARRAY)
         return wrong(node, r, "array", name);
@@ -136,7 +137,7 @@ static int resolve_key(pml_json_node *entry, bool *drop, const pml_text_rule *ru
                           (const char *)entry->name.ptr, name, pml_type__word(rule->type->kind));
 }
 
-static int resolve_map(pml_json_node *node, const pml_text_rule *rule, const resolver *r, const char *name)
+static int resolve_map(pml_json_node *node, const pml_text_rule *rule, resolver *r, const char *name)
 {
     const pml_text_rule *key = &rule->children[0];
     pml_json_node **link = &node->first;
@@ -158,36 +159,33 @@ static int resolve_map(pml_json_node *node, const pml_text_rule *rule, const res
     return distinct ? PML_OK : unite_keys(node, r);
 }
 
-/* The member of a name, most often the one behind the last. */
-static pml_json_node *member(const pml_json_node *object, const pml_json_node *last, const char *name)
+static int count_values(resolver *r, size_t n)
 {
-    const pml_bytes wanted = {(const uint8_t *)name, strlen(name)};
-    uint32_t hash = pml_json_tree__hash(wanted);
-    pml_json_node *m = last == NULL || last->next == NULL ? object->first : last->next;
-    for (size_t i = 0; i < object->n; i++) {
-        if (m->hash == hash && pml_bytes_equal(m->name, wanted))
-            return m;
-        m = m->next == NULL ? object->first : m->next;
-    }
-    return NULL;
+    if (n > PML_JSON_LINE_VALUES_MAX - r->n_values)
+        return pml_error__set(r->err, PML_E_LIMIT, "its values and nulls in the columns are more than %d", PML_JSON_LINE_VALUES_MAX);
+    r->n_values += n;
+    return PML_OK;
 }
 
 static int resolve_members(pml_json_node **out, pml_json_node *object, const pml_field *fields, const pml_text_rule *rules, size_t n,
-                           const resolver *r)
+                           resolver *r)
 {
     pml_json_node *last = NULL;
     for (size_t i = 0; i < n; i++) {
-        pml_json_node *m = member(object, last, fields[i].name);
+        const pml_bytes name = {(const uint8_t *)fields[i].name, strlen(fields[i].name)};
+        pml_json_node *m = pml_json_tree__member(object, last, name, r->arena->env);
         out[i] = m;
-        if (m == NULL)
+        if (m == NULL) {
+            PML_RETURN_IF(count_values(r, rules[i].n_nulls));
             continue;
+        }
         PML_RETURN_IF(resolve(m, &rules[i], r, fields[i].name));
         last = m;
     }
     return PML_OK;
 }
 
-static int resolve_row(pml_json_node *node, const pml_text_rule *rule, const resolver *r, const char *name)
+static int resolve_row(pml_json_node *node, const pml_text_rule *rule, resolver *r, const char *name)
 {
     if (node->kind != PML_JSON_OBJECT)
         return wrong(node, r, "object", name);
@@ -197,12 +195,8 @@ static int resolve_row(pml_json_node *node, const pml_text_rule *rule, const res
     return resolve_members(node->members, node, rule->type->children, rule->children, rule->n_children, r);
 }
 
-/* As deep as the wanted type is. */
-static int resolve(pml_json_node *node, const pml_text_rule *rule, const resolver *r, const char *name)
+static int resolve_value(pml_json_node *node, const pml_text_rule *rule, resolver *r, const char *name)
 {
-    node->null = node->kind == PML_JSON_NULL;
-    if (node->null)
-        return PML_OK;
     switch (rule->type->kind) {
     case PML_TYPE_ARRAY: return resolve_array(node, rule, r, name);
     case PML_TYPE_MAP: return resolve_map(node, rule, r, name);
@@ -211,9 +205,18 @@ static int resolve(pml_json_node *node, const pml_text_rule *rule, const resolve
     }
 }
 
+/* As deep as the wanted type is. */
+static int resolve(pml_json_node *node, const pml_text_rule *rule, resolver *r, const char *name)
+{
+    node->null = node->kind == PML_JSON_NULL;
+    if (!node->null)
+        PML_RETURN_IF(resolve_value(node, rule, r, name));
+    return count_values(r, node->null ? rule->n_nulls : 1);
+}
+
 int pml_json_line__parse(pml_json_line *j, bool *keep, pml_bytes line, pml_arena *arena, pml_error *err)
 {
-    const resolver r = {arena, j->ignore_errors, err};
+    resolver r = {arena, j->ignore_errors, 0, err};
     pml_json_node *root;
     *keep = false;
     int rc = pml_json_tree__parse(&root, line, arena, err);

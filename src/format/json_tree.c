@@ -2,6 +2,7 @@
 #include "format/json_tree.h"
 
 #include <string.h>
+#include <xxhash.h>
 
 #include "util/error.h"
 
@@ -10,6 +11,7 @@ typedef struct parser {
     pml_arena *arena;
     pml_error *err;
     int depth;
+    size_t n_values;
 } parser;
 
 static int wrong(const parser *j, const char *what)
@@ -191,17 +193,37 @@ static int take_word(pml_json_node *node, parser *j)
 
 /* ---- arrays and objects ---- */
 
-uint32_t pml_json_tree__hash(pml_bytes name)
+static uint32_t hash_of(pml_bytes name, const pml_env *env)
 {
-    uint32_t h = 2166136261u;
-    for (size_t i = 0; i < name.len; i++)
-        h = (h ^ name.ptr[i]) * 16777619u;
-    return h;
+    return (uint32_t)XXH3_64bits_withSeed(name.ptr, name.len, env->hash_seed);
 }
 
-static bool same_name(const pml_json_node *a, const pml_json_node *b)
+static bool is_named(const pml_json_node *node, uint32_t hash, pml_bytes name)
 {
-    return a->hash == b->hash && pml_bytes_equal(a->name, b->name);
+    return node->hash == hash && pml_bytes_equal(node->name, name);
+}
+
+/* The slot of the member of a name, or the empty one where it would go. */
+static size_t slot_of(const pml_json_node *object, uint32_t hash, pml_bytes name)
+{
+    size_t slot = hash & (object->table_cap - 1);
+    while (object->table[slot] != NULL && !is_named(object->table[slot], hash, name))
+        slot = (slot + 1) & (object->table_cap - 1);
+    return slot;
+}
+
+pml_json_node *pml_json_tree__member(const pml_json_node *object, const pml_json_node *last, pml_bytes name, const pml_env *env)
+{
+    uint32_t hash = hash_of(name, env);
+    pml_json_node *m = last == NULL || last->next == NULL ? object->first : last->next;
+    if (object->table != NULL && !is_named(m, hash, name))
+        return object->table[slot_of(object, hash, name)];
+    for (size_t i = 0; i < object->n; i++) {
+        if (is_named(m, hash, name))
+            return m;
+        m = m->next == NULL ? object->first : m->next;
+    }
+    return NULL;
 }
 
 /* The value of a member takes the place of an earlier one with its name. */
@@ -214,30 +236,32 @@ static void replace(pml_json_node *old, pml_json_node *fresh)
 
 enum { FEW = 32 }; /* members among which looking is quicker than a table */
 
+static int make_table(pml_json_node *object, parser *j)
+{
+    object->table_cap = 2 * FEW;
+    while (object->table_cap < 2 * object->n)
+        object->table_cap *= 2;
+    object->table = pml_arena__array(j->arena, object->table_cap, sizeof *object->table);
+    return object->table == NULL ? pml_error__no_memory(j->err) : PML_OK;
+}
+
 /* Takes repeated names out of an object. */
 static int unite(pml_json_node *object, parser *j)
 {
-    size_t cap = 2 * FEW;
-    pml_json_node **table = NULL, **link = &object->first;
-    if (object->n > FEW) {
-        while (cap < 2 * object->n)
-            cap *= 2;
-        table = pml_arena__array(j->arena, cap, sizeof(pml_json_node *));
-        if (table == NULL)
-            return pml_error__no_memory(j->err);
-    }
+    pml_json_node **link = &object->first;
+    if (object->n > FEW)
+        PML_RETURN_IF(make_table(object, j));
     for (pml_json_node *m = object->first; m != NULL; m = m->next) {
-        pml_json_node *old = NULL;
-        size_t slot = m->hash & (cap - 1);
-        if (table == NULL)
-            for (old = object->first; old != m && !same_name(old, m);)
-                old = old->next;
+        pml_json_node *old = object->first;
+        size_t slot = object->table == NULL ? 0 : slot_of(object, m->hash, m->name);
+        if (object->table != NULL)
+            old = object->table[slot];
         else
-            while ((old = table[slot]) != NULL && !same_name(old, m))
-                slot = (slot + 1) & (cap - 1);
+            while (old != m && !is_named(old, m->hash, m->name))
+                old = old->next;
         if (old == NULL || old == m) {
-            if (table != NULL)
-                table[slot] = m;
+            if (object->table != NULL)
+                object->table[slot] = m;
             link = &m->next;
             continue;
         }
@@ -276,7 +300,7 @@ static int take_children(pml_json_node *node, parser *j, bool object)
         }
         PML_RETURN_IF(take_value(link, j));
         (*link)->name = name;
-        (*link)->hash = object ? pml_json_tree__hash(name) : 0;
+        (*link)->hash = object ? hash_of(name, j->arena->env) : 0;
         link = &(*link)->next;
         node->n++;
         skip_blanks(j);
@@ -293,6 +317,8 @@ static int take_children(pml_json_node *node, parser *j, bool object)
 static int take_value(pml_json_node **out, parser *j)
 {
     int rc;
+    if (j->n_values++ == PML_JSON_LINE_VALUES_MAX)
+        return pml_error__set(j->err, PML_E_LIMIT, "it has more than %d values", PML_JSON_LINE_VALUES_MAX);
     pml_json_node *node = pml_arena__array(j->arena, 1, sizeof *node);
     if (node == NULL)
         return pml_error__no_memory(j->err);
@@ -318,7 +344,7 @@ static int take_value(pml_json_node **out, parser *j)
 
 int pml_json_tree__parse(pml_json_node **out, pml_bytes text, pml_arena *arena, pml_error *err)
 {
-    parser j = {text.ptr, text.ptr, text.ptr + text.len, arena, err, 0};
+    parser j = {text.ptr, text.ptr, text.ptr + text.len, arena, err, 0, 0};
     *out = NULL;
     skip_blanks(&j);
     return j.p == j.end ? PML_OK : take_value(out, &j);

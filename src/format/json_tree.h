@@ -7,7 +7,10 @@
 #include "columnar/value.h"
 #include "util/arena.h"
 
-enum { PML_JSON_DEPTH_MAX = 256 };
+enum {
+    PML_JSON_DEPTH_MAX = 256,
+    PML_JSON_LINE_VALUES_MAX = 4 * 1024 * 1024 /* of one text; a node costs 160 bytes, so they cost up to a gigabyte */
+};
 
 typedef enum pml_json_kind {
     PML_JSON_NULL = 1,
@@ -22,18 +25,21 @@ typedef enum pml_json_kind {
 
 typedef struct pml_json_node {
     pml_json_kind kind;
-    uint32_t hash; /* of the name */
+    uint32_t hash; /* of the name, by the environment's seed */
     pml_bytes name, text;
     size_t n; /* children */
     struct pml_json_node *first, *next;
+    struct pml_json_node **table; /* of an object with many members: by hash; NULL: look at one after the other */
+    size_t table_cap;
     /* For who makes values of it: */
+    struct pml_json_node **members;
     bool null;
     pml_value value, key;
-    struct pml_json_node **members;
 } pml_json_node;
 
 /* *out NULL: there is no value, only blanks. PML_E_INVAL with the place; PML_E_LIMIT. */
 int pml_json_tree__parse(pml_json_node **out, pml_bytes text, pml_arena *arena, pml_error *err);
-uint32_t pml_json_tree__hash(pml_bytes name);
+/* The member of a name, most often the one behind `last` (NULL: the first). NULL: there is none. */
+pml_json_node *pml_json_tree__member(const pml_json_node *object, const pml_json_node *last, pml_bytes name, const pml_env *env);
 
 #endif

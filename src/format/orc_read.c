@@ -127,12 +127,8 @@ int pml_orc__open(struct ArrowArrayStream *out, pml_env *env, const char *path, 
     r->env = env;
     r->check_values = q->check_values;
     pml_arena__init(&r->arena, env);
-    r->path = pml_arena__strdup(&r->arena, path);
     r->n_fields = q->n_fields;
-    if (r->path == NULL || pml_format__copy_fields(&r->fields, &r->arena, q) != PML_OK) {
-        rc = pml_error__no_memory(err);
-        goto out;
-    }
+    PML_TRY(pml_format__keep(&r->path, &r->fields, &r->arena, path, q, err));
     PML_TRY(open_file(r, path, q, err));
     PML_TRY(pml_type__export(&schema, env, q->fields, q->n_fields, err));
     PML_TRY(open_stream(r, q, &schema, err));

@@ -251,12 +251,8 @@ int pml_parquet__open(struct ArrowArrayStream *out, pml_env *env, const char *pa
     r->env = env;
     r->batch_rows = q->batch_rows > 0 ? q->batch_rows : PML_PARQUET_BATCH_ROWS;
     pml_arena__init(&r->arena, env);
-    r->path = pml_arena__strdup(&r->arena, path);
     r->n_fields = q->n_fields;
-    if (r->path == NULL || pml_format__copy_fields(&r->fields, &r->arena, q) != PML_OK) {
-        rc = pml_error__no_memory(err);
-        goto out;
-    }
+    PML_TRY(pml_format__keep(&r->path, &r->fields, &r->arena, path, q, err));
     PML_TRY(pml_bridge__get(&r->bridge, env, err));
     PML_TRY(pml_format__open_input(&in, env, path, q, err));
     rc = pml_format__check_identity(path, q, pml_input__size(in), -1, err);

@@ -7,17 +7,21 @@ int pml_format__open_input(pml_input **out, pml_env *env, const char *path, cons
                                         : pml_input__of_bytes(out, env, path, request->content, err);
 }
 
-int pml_format__copy_fields(const pml_field **out, pml_arena *arena, const pml_format_read *request)
+int pml_format__keep(const char **path_kept, const pml_field **fields, pml_arena *arena, const char *path, const pml_format_read *request,
+                     pml_error *err)
 {
-    pml_field *fields = pml_arena__array(arena, request->n_fields, sizeof *fields);
-    *out = fields;
-    for (size_t i = 0; fields != NULL && i < request->n_fields; i++) {
-        fields[i] = request->fields[i];
-        fields[i].name = pml_arena__strdup(arena, request->fields[i].name);
-        if (fields[i].name == NULL || pml_type__copy(&fields[i].type, arena, &request->fields[i].type) != PML_OK)
-            return PML_E_NOMEM;
+    pml_field *copies = pml_arena__array(arena, request->n_fields, sizeof *copies);
+    *path_kept = pml_arena__strdup(arena, path);
+    *fields = copies;
+    if (*path_kept == NULL || copies == NULL)
+        return pml_error__no_memory(err);
+    for (size_t i = 0; i < request->n_fields; i++) {
+        copies[i] = request->fields[i];
+        copies[i].name = pml_arena__strdup(arena, request->fields[i].name);
+        if (copies[i].name == NULL || pml_type__copy(&copies[i].type, arena, &request->fields[i].type) != PML_OK)
+            return pml_error__no_memory(err);
     }
-    return fields == NULL ? PML_E_NOMEM : PML_OK;
+    return PML_OK;
 }
 
 const pml_field pml_format_position = {.id = -1, .name = "_POSITION", .type = {.kind = PML_TYPE_BIGINT}};

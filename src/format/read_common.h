@@ -9,8 +9,9 @@
 /* The file of a request. */
 int pml_format__open_input(pml_input **out, pml_env *env, const char *path, const pml_format_read *request, pml_error *err);
 
-/* The wanted fields, copied into an arena with names and types. */
-int pml_format__copy_fields(const pml_field **out, pml_arena *arena, const pml_format_read *request);
+/* What a reader keeps of its request, in its arena: the path, and the wanted fields with names and types. */
+int pml_format__keep(const char **path_kept, const pml_field **fields, pml_arena *arena, const char *path, const pml_format_read *request,
+                     pml_error *err);
 /* What a stream gives: the wanted fields, and the position of a row if it is wanted. */
 int pml_format__export(struct ArrowSchema *out, pml_env *env, const pml_format_read *request, pml_error *err);
 /* Another file under this name, or a shortened one: its rows would be somebody else's. rows < 0: not known yet. */

@@ -10,6 +10,7 @@
 
 #include "columnar/array_memory.h"
 #include "columnar/check.h"
+#include "columnar/java_text.h"
 #include "format/csv_line.h"
 #include "format/json_line.h"
 #include "format/read_common.h"
@@ -39,6 +40,7 @@ typedef struct text_reader {
     pml_builder *builder;
     int64_t batch_rows, position; /* position: of the next line */
     const pml_row_set *wanted;    /* NULL: all lines */
+    pml_buf decoded;              /* a line that was no UTF-8 */
 } text_reader;
 
 bool pml_text_data__is(const char *format)
@@ -54,6 +56,7 @@ static void reader_drop(void *owner)
     pml_csv_line__clear(&r->csv);
     pml_text_lines__close(&r->lines);
     pml_input__close(r->in);
+    pml_buf__clear(&r->decoded);
     pml_arena__clear(&r->row);
     pml_arena__clear(&r->arena);
     pml_env__free(env, r);
@@ -75,8 +78,6 @@ static int parse_line(bool *keep, text_reader *r, pml_bytes line, pml_error *err
     size_t field = 0;
     int rc = PML_OK;
     *keep = true;
-    if (!pml_check__utf8(line.ptr, line.len))
-        return wrong_line(r, PML_E_CORRUPT, "it is not UTF-8", NULL, err);
     if (r->kind == TEXT_CSV)
         rc = pml_csv_line__parse(&r->csv, keep, &field, line, &r->row, &why);
     if (r->kind == TEXT_JSON)
@@ -112,6 +113,18 @@ static int append_row(text_reader *r, pml_bytes line, pml_error *err)
             return wrong_line(r, rc == PML_E_LIMIT ? rc : PML_E_CORRUPT, "a value is out of the range of its type", r->fields[i].name, err);
     }
     return pml_builder__close_item(r->builder) == PML_OK ? PML_OK : pml_error__no_memory(err);
+}
+
+/* A line as Java has it: as a text, whatever its bytes are. */
+static int decode_line(pml_bytes *line, text_reader *r, pml_error *err)
+{
+    if (pml_check__utf8(line->ptr, line->len))
+        return PML_OK;
+    pml_buf__reset(&r->decoded);
+    if (pml_java_text__decode(&r->decoded, *line) != PML_OK)
+        return pml_buf__check(&r->decoded, err);
+    *line = (pml_bytes){r->decoded.data, r->decoded.len};
+    return PML_OK;
 }
 
 /* Whether the line at the next position is wanted at all. */
@@ -158,6 +171,7 @@ static int reader_next(void *owner, struct ArrowArray *out, pml_error *err)
         if (!keep)
             continue;
         pml_arena__reset(&r->row);
+        PML_RETURN_IF(decode_line(&line, r, err));
         PML_RETURN_IF(parse_line(&keep, r, line, err));
         if (keep)
             PML_RETURN_IF(append_row(r, line, err));
@@ -244,6 +258,7 @@ static text_reader *reader_new(pml_env *env, const char *format, const pml_forma
     r->wanted = q->rows;
     pml_arena__init(&r->arena, env);
     pml_arena__init(&r->row, env);
+    pml_buf__init(&r->decoded, env, 3 * (size_t)PML_TEXT_LINE_MAX); /* each byte may be a character of three */
     return r;
 }
 
@@ -261,11 +276,7 @@ int pml_text_data__open(struct ArrowArrayStream *out, pml_env *env, const char *
     text_reader *r = reader_new(env, format, q);
     if (r == NULL)
         return pml_error__no_memory(err);
-    r->path = pml_arena__strdup(&r->arena, path);
-    if (r->path == NULL || pml_format__copy_fields(&r->fields, &r->arena, q) != PML_OK) {
-        rc = pml_error__no_memory(err);
-        goto out;
-    }
+    PML_TRY(pml_format__keep(&r->path, &r->fields, &r->arena, path, q, err));
     PML_TRY(make_rules(r, err));
     PML_TRY(make_parser(r, q, err));
     if (q->parts <= 1 || q->part == 0) /* lines are only found from the beginning on */

@@ -134,8 +134,10 @@ static int rule_children(pml_text_rule *out, pml_arena *arena, const char *colum
     out->children = pml_arena__array(arena, t->n_children, sizeof *out->children);
     if (out->children == NULL)
         return pml_error__no_memory(err);
-    for (size_t i = 0; i < t->n_children; i++)
+    for (size_t i = 0; i < t->n_children; i++) {
         PML_RETURN_IF(pml_text_rule__make(&out->children[i], arena, &t->children[i].type, column, err));
+        out->n_nulls += t->kind == PML_TYPE_ROW ? out->children[i].n_nulls : 0;
+    }
     return PML_OK;
 }
 
@@ -147,7 +149,7 @@ static int rule_cast(pml_text_rule *out, pml_arena *arena, const char *column, p
 
 int pml_text_rule__make(pml_text_rule *out, pml_arena *arena, const pml_type *type, const char *column, pml_error *err)
 {
-    *out = (pml_text_rule){.type = type};
+    *out = (pml_text_rule){.type = type, .n_nulls = 1};
     switch (type->kind) {
     case PML_TYPE_BOOLEAN:
     case PML_TYPE_TINYINT:

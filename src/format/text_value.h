@@ -11,6 +11,7 @@ typedef struct pml_text_rule {
     const pml_type *type;
     const pml_cast *cast; /* of a STRING; NULL: the type has a parser of its own here, or is nested */
     bool base64;
+    size_t n_nulls; /* that a null takes in the columns: one, and of a ROW those of its members */
     size_t n_children;
     struct pml_text_rule *children; /* ARRAY 1, MAP 2, ROW one per member */
 } pml_text_rule;

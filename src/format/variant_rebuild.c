@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "format/variant_rebuild.h"
 
+#include <stdlib.h>
+
 #include "columnar/array_memory.h"
 #include "util/number.h"
 
@@ -45,6 +47,23 @@ static bool scalar_of(pml_type *out, const char *format)
 
 static int shape_fill(pml_variant_shape *out, pml_arena *arena, const struct ArrowSchema *group, int depth, pml_error *err);
 
+static int by_name(const void *a, const void *b)
+{
+    return pml_bytes_compare(*(const pml_bytes *)a, *(const pml_bytes *)b);
+}
+
+static int shape_names(pml_variant_shape *out, pml_arena *arena, pml_error *err)
+{
+    out->names = pml_arena__array(arena, out->n_members, sizeof *out->names);
+    if (out->names == NULL)
+        return pml_error__no_memory(err);
+    for (size_t i = 0; i < out->n_members; i++)
+        out->names[i] = out->members[i].name;
+    if (out->n_members > 0)
+        qsort(out->names, out->n_members, sizeof *out->names, by_name);
+    return PML_OK;
+}
+
 static int shape_members(pml_variant_shape *out, pml_arena *arena, const struct ArrowSchema *typed, int depth, pml_error *err)
 {
     out->kind = strcmp(typed->format, "+s") == 0 ? PML_VARIANT_OBJECT : PML_VARIANT_ARRAY;
@@ -54,7 +73,7 @@ static int shape_members(pml_variant_shape *out, pml_arena *arena, const struct 
         return pml_error__no_memory(err);
     for (size_t i = 0; i < out->n_members; i++)
         PML_RETURN_IF(shape_fill(&out->members[i], arena, typed->children[i], depth + 1, err));
-    return PML_OK;
+    return out->kind == PML_VARIANT_OBJECT ? shape_names(out, arena, err) : PML_OK;
 }
 
 static int shape_fill(pml_variant_shape *out, pml_arena *arena, const struct ArrowSchema *group, int depth, pml_error *err)
@@ -107,6 +126,7 @@ void pml_variant_rebuild__clear(pml_variant_rebuild *r)
 typedef struct row_of {
     pml_variant_builder *b;
     pml_bytes metadata;
+    size_t keys_left; /* bytes of keys that all its values together may still ask for */
     pml_error *err;
 } row_of;
 
@@ -154,9 +174,9 @@ static int rebuild_scalar(const row_of *r, const pml_type *t, const struct Arrow
 }
 
 /* Recursion here ends at PML_VARIANT_SHAPE_DEPTH_MAX. */
-static int rebuild_group(const row_of *r, const pml_variant_shape *shape, const struct ArrowArray *group, int64_t row);
+static int rebuild_group(row_of *r, const pml_variant_shape *shape, const struct ArrowArray *group, int64_t row);
 
-static int rebuild_array(const row_of *r, const pml_variant_shape *shape, const struct ArrowArray *list, int64_t row)
+static int rebuild_array(row_of *r, const pml_variant_shape *shape, const struct ArrowArray *list, int64_t row)
 {
     pml_variant_mark mark = pml_variant_builder__open(r->b);
     int64_t first = pml_load_i32(list->buffers[1], list->offset + row), end = pml_load_i32(list->buffers[1], list->offset + row + 1);
@@ -169,28 +189,45 @@ static int rebuild_array(const row_of *r, const pml_variant_shape *shape, const 
     return pml_variant_builder__close_array(r->b, mark);
 }
 
-/* The members that typed_value has no place for. */
-static int rebuild_rest(const row_of *r, const pml_variant_shape *shape, pml_variant_mark mark, pml_bytes value)
+static int copy_value(row_of *r, pml_bytes value)
 {
     pml_variant v;
+    PML_RETURN_IF(pml_variant__open(&v, value, r->metadata, r->err));
+    v.keys_left = r->keys_left;
+    int rc = pml_variant_builder__copy(r->b, &v, 0, 0);
+    r->keys_left = v.keys_left;
+    return rc;
+}
+
+static int copy_members(row_of *r, const pml_variant_shape *shape, pml_variant_mark mark, pml_variant *v)
+{
     pml_variant_node object;
     pml_bytes key;
-    PML_RETURN_IF(pml_variant__open(&v, value, r->metadata, r->err));
-    PML_RETURN_IF(pml_variant__node(&object, &v, 0, 0));
+    PML_RETURN_IF(pml_variant__node(&object, v, 0, 0));
     if (object.kind != PML_VARIANT_OBJECT)
         return malformed(r->err, "the value beside an object is none");
     for (uint32_t i = 0; i < object.n; i++) {
-        PML_RETURN_IF(pml_variant__key(&key, &v, &object, i));
-        for (size_t j = 0; j < shape->n_members; j++)
-            if (pml_bytes_equal(shape->members[j].name, key))
-                return malformed(r->err, "a member of typed_value stands in value");
+        PML_RETURN_IF(pml_variant__key(&key, v, &object, i));
+        if (shape->n_members > 0 && bsearch(&key, shape->names, shape->n_members, sizeof key, by_name) != NULL)
+            return malformed(r->err, "a member of typed_value stands in value");
         PML_RETURN_IF(pml_variant_builder__member(r->b, mark, key));
-        PML_RETURN_IF(pml_variant_builder__copy(r->b, &v, pml_variant__child(&v, &object, i), 1));
+        PML_RETURN_IF(pml_variant_builder__copy(r->b, v, pml_variant__child(v, &object, i), 1));
     }
     return PML_OK;
 }
 
-static int rebuild_object(const row_of *r, const pml_variant_shape *shape, const struct ArrowArray *object, int64_t row,
+/* The members that typed_value has no place for. */
+static int rebuild_rest(row_of *r, const pml_variant_shape *shape, pml_variant_mark mark, pml_bytes value)
+{
+    pml_variant v;
+    PML_RETURN_IF(pml_variant__open(&v, value, r->metadata, r->err));
+    v.keys_left = r->keys_left;
+    int rc = copy_members(r, shape, mark, &v);
+    r->keys_left = v.keys_left;
+    return rc;
+}
+
+static int rebuild_object(row_of *r, const pml_variant_shape *shape, const struct ArrowArray *object, int64_t row,
                           const struct ArrowArray *rest, int64_t rest_row)
 {
     pml_variant_mark mark = pml_variant_builder__open(r->b);
@@ -202,6 +239,9 @@ static int rebuild_object(const row_of *r, const pml_variant_shape *shape, const
             return malformed(r->err, "a member of typed_value is null");
         if (present(child, m->value, at) == NULL && present(child, m->typed, at) == NULL)
             continue;
+        if (m->name.len > r->keys_left)
+            return pml_error__set(r->err, PML_E_LIMIT, "the keys of all members of a VARIANT have more than %d bytes", PML_VARIANT_KEYS_MAX);
+        r->keys_left -= m->name.len;
         PML_RETURN_IF(pml_variant_builder__member(r->b, mark, m->name));
         PML_RETURN_IF(rebuild_group(r, m, child, at));
     }
@@ -210,17 +250,14 @@ static int rebuild_object(const row_of *r, const pml_variant_shape *shape, const
     return pml_variant_builder__close_object(r->b, mark, r->err);
 }
 
-static int rebuild_group(const row_of *r, const pml_variant_shape *shape, const struct ArrowArray *group, int64_t row)
+static int rebuild_group(row_of *r, const pml_variant_shape *shape, const struct ArrowArray *group, int64_t row)
 {
     const struct ArrowArray *typed = present(group, shape->typed, row), *value = present(group, shape->value, row);
     int64_t at = group->offset + row;
-    pml_variant v;
     if (typed == NULL && value == NULL)
         return malformed(r->err, "a value is missing");
-    if (typed == NULL) {
-        PML_RETURN_IF(pml_variant__open(&v, bytes_at(value, at), r->metadata, r->err));
-        return pml_variant_builder__copy(r->b, &v, 0, 0);
-    }
+    if (typed == NULL)
+        return copy_value(r, bytes_at(value, at));
     if (shape->kind == PML_VARIANT_OBJECT)
         return rebuild_object(r, shape, typed, at, value, at);
     return shape->kind == PML_VARIANT_ARRAY ? rebuild_array(r, shape, typed, at) : rebuild_scalar(r, &shape->scalar, typed, at);
@@ -234,7 +271,7 @@ static int rebuild_row(pml_variant_rebuild *r, pml_builder *out, const pml_varia
         return pml_builder__append_null(out);
     if (metadata == NULL)
         return malformed(err, "its metadata is missing");
-    const row_of one = {&r->builder, bytes_at(metadata, group->offset + row), err};
+    row_of one = {&r->builder, bytes_at(metadata, group->offset + row), PML_VARIANT_KEYS_MAX, err};
     pml_variant_builder__reset(&r->builder);
     PML_RETURN_IF(rebuild_group(&one, shape, group, row));
     PML_RETURN_IF(pml_variant_builder__finish(&r->builder, err));

@@ -16,6 +16,7 @@ typedef struct pml_variant_shape {
     pml_type scalar;
     size_t n_members; /* of an object, by place; of an array one, its element */
     struct pml_variant_shape *members;
+    pml_bytes *names; /* of the members of an object, sorted */
 } pml_variant_shape;
 
 /* Of a group in the schema of a file. PML_E_UNSUPPORTED, PML_E_LIMIT. */

@@ -19,11 +19,14 @@ struct pml_variant_shred {
     plan top;
 };
 
-static int64_t child_by_name(const struct ArrowSchema *s, const char *name)
+/* Most often it stands where it is looked for first. */
+static int64_t child_by_name(const struct ArrowSchema *s, const char *name, int64_t first)
 {
-    for (int64_t i = 0; i < s->n_children; i++)
-        if (s->children[i]->name != NULL && strcmp(s->children[i]->name, name) == 0)
-            return i;
+    for (int64_t i = 0; i < s->n_children; i++) {
+        int64_t at = (first + i) % s->n_children;
+        if (s->children[at]->name != NULL && strcmp(s->children[at]->name, name) == 0)
+            return at;
+    }
     return -1;
 }
 
@@ -46,7 +49,7 @@ static int plan_children(plan *out, bool *any, pml_arena *arena, const pml_field
 static int plan_make(plan *out, bool *any, pml_arena *arena, const pml_type *t, const struct ArrowSchema *s, pml_error *err)
 {
     if (t->kind == PML_TYPE_VARIANT) {
-        *any = strcmp(s->format, "+s") == 0 && child_by_name(s, "typed_value") >= 0;
+        *any = strcmp(s->format, "+s") == 0 && child_by_name(s, "typed_value", 0) >= 0;
         return *any ? pml_variant_shape__make(&out->shape, arena, s, 0, err) : PML_OK;
     }
     const struct ArrowSchema *node = node_of(t, s);
@@ -64,7 +67,7 @@ static int plan_children(plan *out, bool *any, pml_arena *arena, const pml_field
     if (out->children == NULL)
         return pml_error__no_memory(err);
     for (size_t i = 0; i < n; i++) {
-        plan child = {.at = by_name ? child_by_name(s, fields[i].name) : (int64_t)i};
+        plan child = {.at = by_name ? child_by_name(s, fields[i].name, (int64_t)i) : (int64_t)i};
         bool found = false;
         if (child.at >= 0 && child.at < s->n_children)
             PML_RETURN_IF(plan_make(&child, &found, arena, &fields[i].type, s->children[child.at], err));

@@ -145,6 +145,8 @@ static int merge_start(pml_merge *m, pml_error *err)
 
 static int merge_fill(pml_merge *m, pml_error *err)
 {
+    if (m->output.given > 0)
+        return PML_OK;
     if (m->tree.node == NULL)
         PML_RETURN_IF(merge_start(m, err));
     if (!pml_group__put(m))

@@ -73,8 +73,8 @@ typedef struct pml_merge pml_merge;
    PML_E_UNSUPPORTED: a key or sequence field of a type without order. */
 int pml_merge__open(pml_merge **out, pml_env *env, const pml_merge_request *request, const pml_run *runs, size_t n, pml_error *err);
 /* The next batch of the wanted columns, at least one row; out->release NULL at the end. PML_E_CORRUPT naming the run: its keys go
-   backwards, a key, sequence number or kind is null, the kind is none. PML_E_LIMIT: one column of the batch is more than 2 GiB of
-   text, ask for fewer rows. What runs and functions fail with is passed on. After a failure it can only be freed. */
+   backwards, a key, sequence number or kind is null, the kind is none. A batch ends early where its texts would be more than 2 GiB.
+   What runs and functions fail with is passed on. After a failure it can only be freed. */
 int pml_merge__next(pml_merge *m, struct ArrowArray *out, pml_error *err);
 void pml_merge__free(pml_merge *m);
 

@@ -41,6 +41,7 @@ void pml_merge_output__clear(pml_merge_output *o)
     for (size_t i = 0; o->by_position != NULL && i < o->layout->n_fields; i++) {
         pml_env__free(o->env, o->by_position[i].refs);
         pml_builder__free(o->by_position[i].builder);
+        pml_array__release(&o->by_position[i].built);
     }
     pml_env__free(o->env, o->rows);
     pml_env__free(o->env, o->by_position);
@@ -192,64 +193,67 @@ int pml_merge_output__pick_rows(pml_merge_output *o, pml_row_ref first, uint32_t
     return PML_OK;
 }
 
-static int finish_system(struct ArrowArray *out, const pml_merge_output *o, const void *values, size_t width,
-                         pml_error *err)
+/* n values from *values on, of which each has `width` bytes. */
+static int finish_system(struct ArrowArray *out, const pml_merge_output *o, const void *values, size_t width, int64_t n, pml_error *err)
 {
-    PML_RETURN_IF(pml_array__init(out, o->env, NULL, 2, 0, err));
-    void *to = pml_array__alloc(out, 1, (size_t)o->n * width);
-    if (to == NULL)
-        return pml_error__no_memory(err);
-    memcpy(to, values, (size_t)o->n * width);
-    out->length = o->n;
+    void *to;
+    PML_RETURN_IF(pml_array__numbers(out, &to, o->env, n, width, err));
+    memcpy(to, values, (size_t)n * width);
     return PML_OK;
 }
 
-/* arrays: one entry more than the window has batches, for what was built. rows: the shared list. */
-static int finish_column(struct ArrowArray *out, pml_merge_output *o, int32_t position, const struct ArrowArray **arrays,
+/* What was computed moves out of the builder, once for all parts that the batch is given in. */
+static int finish_builder(pml_merge_output *o, pml_output_column *c, pml_error *err)
+{
+    if (c->builder == NULL || c->built.release != NULL)
+        return PML_OK;
+    PML_RETURN_IF(pml_builder__finish(c->builder, &c->built, err));
+    for (int64_t i = 0; o->split && i < o->n; i++)
+        c->refs[i].batch = c->refs[i].batch == REF_BUILT ? o->window->n : c->refs[i].batch;
+    return PML_OK;
+}
+
+/* n rows. arrays: one entry more than the window has batches, for what was built. rows: the shared list. */
+static int finish_column(struct ArrowArray *out, pml_merge_output *o, int32_t position, int64_t n, const struct ArrowArray **arrays,
                          const pml_ref_list *rows, pml_error *err)
 {
     pml_output_column *c = &o->by_position[position];
-    struct ArrowArray built = {0};
     pml_ref_list own = {.env = o->env};
-    uint32_t n = o->window->n;
+    uint32_t n_batches = o->window->n;
     int rc = PML_OK;
     if (o->kinds != NULL && position == o->layout->row_kind)
-        return finish_system(out, o, o->kinds, sizeof *o->kinds, err);
+        return finish_system(out, o, o->kinds + o->given, sizeof *o->kinds, n, err);
     if (o->kinds != NULL && position == o->layout->sequence_number)
-        return finish_system(out, o, o->sequences, sizeof *o->sequences, err);
-    for (uint32_t i = 0; i < n; i++)
+        return finish_system(out, o, o->sequences + o->given, sizeof *o->sequences, n, err);
+    for (uint32_t i = 0; i < n_batches; i++)
         arrays[i] = o->window->batches[i]->children[position];
-    arrays[n] = &built;
-    if (c->builder != NULL) {
-        PML_TRY(pml_builder__finish(c->builder, &built, err));
-        for (int64_t i = 0; o->split && i < o->n; i++)
-            c->refs[i].batch = c->refs[i].batch == REF_BUILT ? n : c->refs[i].batch;
-    }
+    arrays[n_batches] = &c->built;
+    PML_TRY(finish_builder(o, c, err));
     if (o->split)
-        PML_TRY(pml_ref_list__init(&own, o->env, c->refs, o->n, err));
-    PML_TRY(pml_batch__gather_refs(out, &o->layout->fields[position].type, arrays, (size_t)n + 1, o->split ? &own : rows, err));
+        PML_TRY(pml_ref_list__init(&own, o->env, c->refs + o->given, n, err));
+    PML_TRY(pml_batch__gather_refs(out, &o->layout->fields[position].type, arrays, (size_t)n_batches + 1, o->split ? &own : rows, err));
 out:
     pml_ref_list__clear(&own);
-    pml_array__release(&built);
     return rc;
 }
 
-static int finish_columns(struct ArrowArray *out, pml_merge_output *o, const struct ArrowArray **arrays, const pml_ref_list *rows,
-                          pml_error *err)
+static int finish_columns(struct ArrowArray *out, pml_merge_output *o, int64_t n, const struct ArrowArray **arrays,
+                          const pml_ref_list *rows, pml_error *err)
 {
     int rc = PML_OK;
     for (size_t i = 0; i < o->n_columns; i++) {
         int32_t position = o->columns[i];
         size_t first = o->by_position[position].first;
-        PML_TRY(first == i ? finish_column(out->children[i], o, position, arrays, rows, err)
+        PML_TRY(first == i ? finish_column(out->children[i], o, position, n, arrays, rows, err)
                            : pml_batch__gather(out->children[i], o->env, &o->layout->fields[position].type, out->children[first], NULL,
-                                               o->n, err));
+                                               n, err));
     }
 out:
     return rc;
 }
 
-int pml_merge_output__finish(struct ArrowArray *out, pml_merge_output *o, pml_error *err)
+/* n rows that were not given yet. */
+static int give(struct ArrowArray *out, pml_merge_output *o, int64_t n, pml_error *err)
 {
     int rc;
     pml_ref_list rows = {.env = o->env};
@@ -258,12 +262,10 @@ int pml_merge_output__finish(struct ArrowArray *out, pml_merge_output *o, pml_er
     if (arrays == NULL)
         return pml_error__no_memory(err);
     if (!o->split)
-        PML_TRY(pml_ref_list__init(&rows, o->env, o->rows, o->n, err));
+        PML_TRY(pml_ref_list__init(&rows, o->env, o->rows + o->given, n, err));
     PML_TRY(pml_array__init(out, o->env, NULL, 1, (int64_t)o->n_columns, err));
-    out->length = o->n;
-    PML_TRY(finish_columns(out, o, arrays, &rows, err));
-    o->n = 0;
-    o->split = false;
+    out->length = n;
+    PML_TRY(finish_columns(out, o, n, arrays, &rows, err));
 out:
     pml_ref_list__clear(&rows);
     pml_env__free(o->env, arrays);
@@ -272,4 +274,27 @@ out:
         *out = (struct ArrowArray){0};
     }
     return rc;
+}
+
+int pml_merge_output__finish(struct ArrowArray *out, pml_merge_output *o, pml_error *err)
+{
+    pml_error why = PML_ERROR_INIT;
+    int64_t n = o->n - o->given;
+    int rc = give(out, o, n, &why);
+    while (rc == PML_E_LIMIT && n > 1) { /* a few large values among many small ones, which nobody could know before */
+        n = n / 2;
+        rc = give(out, o, n, &why);
+    }
+    if (rc != PML_OK && err != NULL)
+        *err = why;
+    if (rc != PML_OK)
+        return rc;
+    o->given += n;
+    if (o->given < o->n)
+        return PML_OK;
+    o->n = o->given = 0;
+    o->split = false;
+    for (size_t i = 0; i < o->layout->n_fields; i++)
+        pml_array__release(&o->by_position[i].built);
+    return PML_OK;
 }

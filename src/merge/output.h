@@ -14,6 +14,7 @@
 typedef struct pml_output_column {
     pml_row_ref *refs;    /* split: one per row. NULL: not yet */
     pml_builder *builder; /* NULL: not yet */
+    struct ArrowArray built; /* while the batch is given: what was in the builder */
     int64_t rows;         /* for how many rows it has a value: an assertion */
     size_t first;         /* output column; if it is wanted several times, the others are copies */
     bool wanted;
@@ -30,6 +31,7 @@ struct pml_merge_output {
     /* Rows of the batch so far, and at most. rows is the shared list; it and the two below have room for one row more, the one that
        is not ended yet. */
     int64_t n, max;
+    int64_t given; /* rows of them that went out in batches before, since all of them were too much for one */
     pml_row_ref *rows;
     pml_output_column *by_position; /* n_fields of them */
     /* With computed rows _VALUE_KIND and _SEQUENCE_NUMBER are what end_row said; else NULL, and they are picked like others. */
@@ -51,7 +53,8 @@ int pml_merge_output__pick_rows(pml_merge_output *o, pml_row_ref first, uint32_t
 int pml_merge_output__forget(pml_merge_output *o, pml_error *err);
 /* Words for a failure of a computed value. */
 int pml_merge_output__explain(const pml_merge_output *o, int rc, pml_error *err);
-/* The batch; the output is empty then. */
+/* The batch, or as much as one array can hold of it: the rest, which given is above 0 for, before any further rows. Else the output is
+   empty then. */
 int pml_merge_output__finish(struct ArrowArray *out, pml_merge_output *o, pml_error *err);
 
 #endif

@@ -3,6 +3,9 @@
  * The order of rows by some of their columns, as Java's generated comparators have it: nulls first, also when descending; numbers by
  * value, -0.0 as 0.0 and NaN as everything; texts by unsigned bytes; ARRAY, ROW, VECTOR and MAP member by member. The compare functions are
  * chosen once; nothing is decoded into values.
+ *
+ * With NaN that is no order: 1 < 2, and NaN equals both. Of two rows of a key it is well-defined all the same, of three and more Java's answer
+ * hangs on which of them its loser tree compared, that is on how many files there are and on the keys before; so it is not followed.
  */
 #ifndef PML_MERGE_ROW_ORDER_H
 #define PML_MERGE_ROW_ORDER_H

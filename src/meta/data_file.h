@@ -74,8 +74,7 @@ typedef struct pml_index_range {
     pml_deletion_range at;
 } pml_index_range;
 
-/* One record of an index manifest (Java: IndexManifestEntry). Index manifests are carried over by name, so only what planning needs
-   is decoded. */
+/* One record of an index manifest (Java: IndexManifestEntry). Of a global index only that it is one is decoded. */
 typedef struct pml_index_entry {
     int32_t kind;
     pml_bytes partition;

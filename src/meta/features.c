@@ -58,7 +58,24 @@ int pml_option_source__refuse(const pml_option_source *s)
     return PML_OK;
 }
 
-/* Rows of a primary key go to level 0 of fixed buckets; what asks for more, or for another form of these files, is not written. */
+/* Without the partition in the key a row may have to leave another partition, and no index file says which (Java: a local store of all
+   keys, GlobalIndexAssigner). */
+static int refuse_cross_partition(const pml_option_source *s)
+{
+    for (size_t i = 0; i < s->schema->n_partition_keys; i++) {
+        bool in_key = false;
+        for (size_t k = 0; k < s->schema->n_primary_keys && !in_key; k++)
+            in_key = strcmp(s->schema->primary_keys[k], s->schema->partition_keys[i]) == 0;
+        if (!in_key)
+            return pml_error__at(s->err, PML_E_UNSUPPORTED, PML_PLACE_SCHEMA, s->where,
+                                 "needs cross-partition: the primary key of %.120s lacks the partition column '%.80s', so that keys may move "
+                                 "between partitions, which this version does not write",
+                                 s->where, s->schema->partition_keys[i]);
+    }
+    return PML_OK;
+}
+
+/* Rows of a primary key go to level 0 of fixed or dynamic buckets; what asks for more, or for another form of these files, is not written. */
 static int refuse_keyed_write(const pml_option_source *s)
 {
     static const struct {
@@ -67,11 +84,13 @@ static int refuse_keyed_write(const pml_option_source *s)
                      {"file.compression.per.level", "needs file.compression.per.level"},
                      {"metadata.stats-mode.per.level", "needs metadata.stats-mode.per.level"}};
     const char *bucket = pml_option_source__get(s, "bucket"), *producer = pml_option_source__get(s, "changelog-producer");
-    if (bucket == NULL || bucket[0] == '-')
+    if (bucket != NULL && strcmp(bucket, "-2") == 0)
         return pml_error__at(s->err, PML_E_UNSUPPORTED, PML_PLACE_OPTION, s->where,
-                             "needs bucket:%s: option bucket of %.120s is '%.20s', and rows with a primary key are only written to a fixed "
-                             "number of buckets, 1 or more",
-                             bucket != NULL && strcmp(bucket, "-2") == 0 ? "postpone" : "dynamic", s->where, bucket == NULL ? "-1" : bucket);
+                             "needs bucket:postpone: option bucket of %.120s is '-2', and rows with a primary key are only written to fixed and "
+                             "dynamic buckets",
+                             s->where);
+    if (bucket == NULL || strcmp(bucket, "-1") == 0)
+        PML_RETURN_IF(refuse_cross_partition(s));
     if (producer != NULL && strcasecmp(producer, "input") == 0)
         return pml_error__at(s->err, PML_E_UNSUPPORTED, PML_PLACE_OPTION, s->where,
                              "needs changelog-producer:input: %.120s wants the changelog from its writers, and this version writes none",

@@ -39,5 +39,8 @@ int pml_manifest_list__encode(uint8_t **file, size_t *len, pml_env *env, const p
                               int level, pml_error *err);
 int pml_manifest__encode(uint8_t **file, size_t *len, pml_env *env, const pml_manifest_entry *v, size_t n, const char *codec,
                          int level, pml_error *err);
+/* PML_E_UNSUPPORTED: a global index, of which the decoder keeps nothing. */
+int pml_index_manifest__encode(uint8_t **file, size_t *len, pml_env *env, const pml_index_entry *v, size_t n, const char *codec,
+                               int level, pml_error *err);
 
 #endif

@@ -153,3 +153,23 @@ const char pml_manifest__schema[] = JSON_TOP(
     JSON_FIELD("_BUCKET", "int") ","
     JSON_FIELD("_TOTAL_BUCKETS", "int") ","
     JSON_FIELD_OF("_FILE", JSON_RECORD("record__FILE", JSON_FILE_FIELDS)));
+
+const char pml_index_manifest__schema[] = JSON_TOP(
+    JSON_FIELD("_VERSION", "int") ","
+    JSON_FIELD("_KIND", "int") ","
+    JSON_FIELD("_PARTITION", "bytes") ","
+    JSON_FIELD("_BUCKET", "int") ","
+    JSON_FIELD("_INDEX_TYPE", "string") ","
+    JSON_FIELD("_FILE_NAME", "string") ","
+    JSON_FIELD("_FILE_SIZE", "long") ","
+    JSON_FIELD("_ROW_COUNT", "long") ","
+    JSON_OPTIONAL("_DELETIONS_VECTORS_RANGES",
+                  JSON_ARRAY("[\"null\"," JSON_RECORD("record__DELETIONS_VECTORS_RANGES",
+                                                      JSON_FIELD("f0", "string") "," JSON_FIELD("f1", "int") "," JSON_FIELD("f2", "int") ","
+                                                          JSON_OPTIONAL("_CARDINALITY", "\"long\"")) "]")) ","
+    JSON_OPTIONAL("_EXTERNAL_PATH", "\"string\"") ","
+    JSON_OPTIONAL("_GLOBAL_INDEX",
+                  JSON_RECORD("record__GLOBAL_INDEX",
+                              JSON_FIELD("_ROW_RANGE_START", "long") "," JSON_FIELD("_ROW_RANGE_END", "long") ","
+                                  JSON_FIELD("_INDEX_FIELD_ID", "int") "," JSON_OPTIONAL("_EXTRA_FIELD_IDS", JSON_ARRAY("\"int\"")) ","
+                                  JSON_OPTIONAL("_INDEX_META", "\"bytes\""))));

@@ -90,5 +90,6 @@ extern const pml_avro_field pml_index_manifest__fields[PML_INDEX_FIELDS];
 
 extern const char pml_manifest_list__schema[];
 extern const char pml_manifest__schema[];
+extern const char pml_index_manifest__schema[];
 
 #endif

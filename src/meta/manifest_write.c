@@ -5,7 +5,7 @@
 #include "meta/manifest.h"
 #include "meta/manifest_schema.h"
 
-enum { MANIFEST_VERSION = 2 };
+enum { MANIFEST_VERSION = 2, INDEX_MANIFEST_VERSION = 1 };
 
 /* Errors of the buffer are sticky and looked at when the record ends. */
 static void put_long(pml_buf *b, int64_t v)
@@ -142,6 +142,64 @@ int pml_manifest__encode(uint8_t **file, size_t *len, pml_env *env, const pml_ma
     PML_TRY(pml_avro_writer__new(&w, env, pml_manifest__schema, codec, level, err));
     for (size_t i = 0; i < n; i++) {
         put_entry(pml_avro_writer__record(w), &v[i]);
+        PML_TRY(pml_avro_writer__end_record(w, err));
+    }
+    rc = pml_avro_writer__finish(w, file, len, err);
+out:
+    pml_avro_writer__free(w);
+    return rc;
+}
+
+/* ---- index manifests ---- */
+
+static void put_ranges(pml_buf *b, const pml_index_entry *e)
+{
+    (void)pml_avro__put_branch(b, e->n_ranges > 0);
+    if (e->n_ranges == 0)
+        return;
+    put_long(b, (int64_t)e->n_ranges);
+    for (size_t i = 0; i < e->n_ranges; i++) {
+        const pml_deletion_range *at = &e->ranges[i].at;
+        (void)pml_avro__put_branch(b, true);
+        (void)pml_avro__put_string(b, e->ranges[i].data_file);
+        put_long(b, at->offset);
+        put_long(b, at->length);
+        put_optional(b, (pml_optional_int64){at->cardinality >= 0, at->cardinality});
+    }
+    put_long(b, 0);
+}
+
+static void put_index(pml_buf *b, const pml_index_entry *e)
+{
+    put_long(b, INDEX_MANIFEST_VERSION);
+    put_long(b, e->kind);
+    put_bytes(b, e->partition);
+    put_long(b, e->bucket);
+    (void)pml_avro__put_string(b, e->type);
+    (void)pml_avro__put_string(b, e->name);
+    put_long(b, e->size_bytes);
+    put_long(b, e->row_count);
+    put_ranges(b, e);
+    (void)pml_avro__put_branch(b, e->external_path != NULL);
+    if (e->external_path != NULL)
+        (void)pml_avro__put_string(b, e->external_path);
+    (void)pml_avro__put_branch(b, false); /* no global index */
+}
+
+int pml_index_manifest__encode(uint8_t **file, size_t *len, pml_env *env, const pml_index_entry *v, size_t n, const char *codec,
+                               int level, pml_error *err)
+{
+    int rc;
+    pml_avro_writer *w = NULL;
+    *file = NULL;
+    *len = 0;
+    PML_TRY(pml_avro_writer__new(&w, env, pml_index_manifest__schema, codec, level, err));
+    for (size_t i = 0; i < n; i++) {
+        if (v[i].has_global_index)
+            PML_TRY(pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_INDEX, v[i].name,
+                                  "needs global-index: %s is a global index, which this version does not carry into another index manifest",
+                                  v[i].name));
+        put_index(pml_avro_writer__record(w), &v[i]);
         PML_TRY(pml_avro_writer__end_record(w, err));
     }
     rc = pml_avro_writer__finish(w, file, len, err);

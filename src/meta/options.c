@@ -60,6 +60,8 @@ static const binding bindings[] = {
     {"commit.force-create-snapshot", BIND_BOOL, AT(commit_force_create), 0},
     {"snapshot.ignore-empty-commit", BIND_BOOL, AT(ignore_empty_commit), 0},
     {"dynamic-partition-overwrite", BIND_BOOL, AT(dynamic_partition_overwrite), 0},
+    {"dynamic-bucket.target-row-num", BIND_INT64, AT(dynamic_target_rows), 1},
+    {"dynamic-bucket.max-buckets", BIND_INT32, AT(dynamic_buckets_max), -1},
     {"source.split.target-size", BIND_INT64, AT(split_target_size), 1},
     {"source.split.open-file-cost", BIND_INT64, AT(split_open_cost), 1},
     {"branch", BIND_STRING, AT(branch), 0},
@@ -386,6 +388,11 @@ int pml_table_options__parse(pml_table_options *out, const pml_table_schema *s, 
 }
 
 /* ---- what follows from several options ---- */
+
+bool pml_table_options__is_dynamic(const pml_table_options *o, const pml_table_schema *s)
+{
+    return o->bucket == -1 && s->n_keys > 0;
+}
 
 bool pml_table_options__is_lookup(const pml_table_options *o)
 {

@@ -14,6 +14,8 @@ typedef struct pml_table_options {
     /* Parsed values, defaults filled in. Strings borrow from the schema or the overrides. */
     int32_t bucket; /* -1 unaware or dynamic, -2 postpone, n > 0 */
     enum { PML_BUCKET_FUNCTION_DEFAULT = 0, PML_BUCKET_FUNCTION_MOD } bucket_function;
+    int64_t dynamic_target_rows;
+    int32_t dynamic_buckets_max; /* -1: no limit but that of the numbers */
     bool append_ordered, write_only;
     const char *file_format, *file_compression;
     int32_t zstd_level;
@@ -117,6 +119,8 @@ int pml_table_options__parse(pml_table_options *out, const pml_table_schema *s, 
 int pml_table_options__stats_mode(pml_stats_mode *out, const pml_table_schema *s, const pml_table_options *o, size_t column,
                                   pml_error *err);
 
+/* Whether index files say which bucket a key is in (M 9.1): a primary key, and no fixed number of buckets. */
+bool pml_table_options__is_dynamic(const pml_table_options *o, const pml_table_schema *s);
 /* Whether merging takes, of a key's rows that were compacted, only the one of the lowest level (D 10.2). */
 bool pml_table_options__is_lookup(const pml_table_options *o);
 /* Whether changelogs outlive their snapshots, in changelog/. */

@@ -5,6 +5,7 @@
 
 #include "meta/options_table.h"
 #include "meta/schema_json.h"
+#include "meta/schema_rules.h"
 #include "util/number.h"
 
 /* ---- ids ---- */
@@ -129,8 +130,8 @@ static int check_field_option(const pml_table_schema *s, const char *key, const 
 {
     const char *p = key + strlen("fields.");
     size_t len = strcspn(p, ".");
-    if (p[len] == '\0')
-        return PML_OK; /* fields.default-aggregate-function */
+    if (strcmp(p, "default-aggregate-function") == 0)
+        return PML_OK;
     for (const char *end = p + len; p < end; p++) {
         size_t n = strcspn(p, ",.");
         if (pml_table_schema__find(s, p, n) < 0)
@@ -139,25 +140,6 @@ static int check_field_option(const pml_table_schema *s, const char *key, const 
         p += n;
     }
     return PML_OK;
-}
-
-static int check_retained(const pml_table_schema *s, const pml_json_source *src)
-{
-    const char *min_text = pml_table_schema__option(s, "snapshot.num-retained.min");
-    const char *max_text = pml_table_schema__option(s, "snapshot.num-retained.max");
-    int64_t min = 10, max = INT32_MAX;
-    if (min_text != NULL && !pml_number__int64(&min, min_text, strlen(min_text)))
-        return pml_json__fail(src, src->code, "option snapshot.num-retained.min is '%.40s', expected a whole number",
-                              min_text);
-    if (max_text != NULL && !pml_number__int64(&max, max_text, strlen(max_text)))
-        return pml_json__fail(src, src->code, "option snapshot.num-retained.max is '%.40s', expected a whole number",
-                              max_text);
-    if (min >= 1 && max >= min)
-        return PML_OK;
-    return pml_json__fail(src, src->code,
-                          "options snapshot.num-retained.min %lld and .max %lld: both must be positive, the first "
-                          "not above the second",
-                          (long long)min, (long long)max);
 }
 
 /* The other names of system columns are reserved in every table. */
@@ -185,10 +167,7 @@ static int check_options(const pml_table_schema *s, const pml_json_source *src)
         if (rule != NULL)
             PML_RETURN_IF(pml_option__check_value(rule, key, s->options[i].value, src->file, src->err));
     }
-    const char *producer = pml_table_schema__option(s, "changelog-producer");
-    if (s->n_primary_keys == 0 && producer != NULL && !pml_option__is_one_of("none", producer))
-        return pml_json__fail(src, src->code, "option changelog-producer needs a primary key");
-    PML_RETURN_IF(check_retained(s, src));
+    PML_RETURN_IF(pml_schema_rules__check(s, src));
     PML_RETURN_IF(check_bucket(s, src));
     PML_RETURN_IF(check_realtime(s, src));
     return check_mod_function(s, src);

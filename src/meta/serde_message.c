@@ -12,7 +12,13 @@ int pml_serde_message__write(pml_buf *out, const pml_commit_message *m, pml_erro
         (void)pml_java__put_i32(out, m->total_buckets);
     if (out->rc == PML_OK)
         (void)pml_serde_file__write_list(out, m->files, m->n_files);
-    for (int i = 0; i < 9; i++) /* the nine other lists */
+    (void)pml_java__put_i32(out, 0); /* deleted and changelog files */
+    (void)pml_java__put_i32(out, 0);
+    if (out->rc == PML_OK)
+        (void)pml_serde_index__write_list(out, m->has_index ? &m->index : NULL);
+    if (out->rc == PML_OK)
+        (void)pml_serde_index__write_list(out, m->has_index && m->has_index_before ? &m->index_before : NULL);
+    for (int i = 0; i < 5; i++) /* of a compaction */
         (void)pml_java__put_i32(out, 0);
     return pml_buf__check(out, err);
 }
@@ -36,10 +42,19 @@ static int get_none(pml_java_reader *r, const char *needs, const char *what)
     return r->rc;
 }
 
-static int get_indexes(pml_java_reader *r)
+static int get_indexes(pml_commit_message *m, pml_java_reader *r, int32_t version)
 {
-    PML_RETURN_IF(get_none(r, "index-files", "new index files"));
-    return get_none(r, "index-files", "deleted index files");
+    PML_RETURN_IF(pml_serde_index__read_list(&m->index, &m->has_index, r, version));
+    PML_RETURN_IF(pml_serde_index__read_list(&m->index_before, &m->has_index_before, r, version));
+    if (m->has_index_before && !m->has_index)
+        r->rc = pml_error__set(r->err, PML_E_UNSUPPORTED, "needs index-files: a commit message deletes an index file and brings none");
+    return r->rc;
+}
+
+static int get_no_indexes(pml_java_reader *r)
+{
+    PML_RETURN_IF(get_none(r, "index-files", "new index files of a compaction"));
+    return get_none(r, "index-files", "deleted index files of a compaction");
 }
 
 static int get_lists(pml_commit_message *m, pml_java_reader *r, int32_t version)
@@ -48,11 +63,11 @@ static int get_lists(pml_commit_message *m, pml_java_reader *r, int32_t version)
     PML_RETURN_IF(get_none(r, "file-deletion", "deleted files"));
     PML_RETURN_IF(get_none(r, "changelog-producer", "changelog files"));
     if (version >= VERSION_INDEX_TWICE)
-        PML_RETURN_IF(get_indexes(r));
+        PML_RETURN_IF(get_indexes(m, r, version));
     PML_RETURN_IF(get_none(r, "compaction", "compacted files"));
     PML_RETURN_IF(get_none(r, "compaction", "files made by compaction"));
     PML_RETURN_IF(get_none(r, "changelog-producer", "changelog files of a compaction"));
-    return get_indexes(r);
+    return version >= VERSION_INDEX_TWICE ? get_no_indexes(r) : get_indexes(m, r, version);
 }
 
 int pml_serde_message__read(pml_commit_message *out, pml_arena *arena, int32_t version, pml_bytes bytes, pml_error *err)

@@ -17,6 +17,7 @@
 #define PML_META_SERDE_MESSAGE_H
 
 #include "meta/serde_file.h"
+#include "meta/serde_index.h"
 
 enum {
     PML_MESSAGE_VERSION_WRITTEN = 11,
@@ -24,7 +25,7 @@ enum {
     PML_MESSAGE_BYTES_MAX = 256 * 1024 * 1024 /* like splits */
 };
 
-/* Nothing but new files. */
+/* Nothing but new files, and where keys got dynamic buckets a new index file with the one that it replaces. */
 typedef struct pml_commit_message {
     pml_bytes partition; /* counted row bytes */
     int32_t bucket;
@@ -32,6 +33,8 @@ typedef struct pml_commit_message {
     int32_t total_buckets;
     size_t n_files;
     pml_data_file *files;
+    bool has_index, has_index_before;
+    pml_index_entry index, index_before;
 } pml_commit_message;
 
 /* Version 11. */

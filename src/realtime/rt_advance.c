@@ -18,6 +18,8 @@ enum {
 typedef struct notice {
     rt_pb *pb;
     int64_t end;      /* -1: nothing to tell */
+    int64_t committed; /* what the snapshot has of it, if it goes on; else -1 */
+    int64_t highest;   /* rows with keys: the sequence numbers of its files end there at most */
     bool overwritten; /* on the way here, by somebody who writes no lineages */
 } notice;
 
@@ -36,7 +38,7 @@ static bool moved_by_us_locked(const rt_pb *pb, const pml_progress_entry *e)
 static void adopt_locked(notice *n, rt_pb *pb, const pml_effective *eff, bool back)
 {
     const pml_progress_entry *e = NULL;
-    *n = (notice){.pb = pb, .end = -1, .overwritten = n->overwritten};
+    *n = (notice){.pb = pb, .end = -1, .committed = -1, .highest = n->highest, .overwritten = n->overwritten};
     switch (pml_progress__state(&eff->progress, &pb->texts, &e)) {
     case PML_PROGRESS_LOST:
         pml_rt_pb__refuse(pb, RT_PB_LOST, "its committed progress is lost: another writer overwrote its partition");
@@ -44,6 +46,8 @@ static void adopt_locked(notice *n, rt_pb *pb, const pml_effective *eff, bool ba
     case PML_PROGRESS_ABSENT:
         if (pb->committed_id >= 0 && (back || pb->committed_id <= eff->snapshot_id))
             pml_rt_pb__refuse(pb, RT_PB_RESET_REQUIRED, "its committed progress is gone: the table was rolled back or made anew");
+        else
+            n->committed = 0;
         return;
     case PML_PROGRESS_KNOWN: break;
     }
@@ -65,7 +69,7 @@ static void adopt_locked(notice *n, rt_pb *pb, const pml_effective *eff, bool ba
     (void)atomic_compare_exchange_strong(&pb->state, &lost, RT_PB_ACTIVE);
     pb->adopted_end = e->end;
     pb->seen_user = pml_rt_print__of_user(e->commit_user);
-    n->end = e->end;
+    n->end = n->committed = e->end;
 }
 
 /* ---- adopting ---- */
@@ -221,6 +225,23 @@ static int tell_all(const notice *notices, size_t n, int64_t snapshot_id, pml_er
     return rc;
 }
 
+/* Rows with keys against those that others have committed (realtime-pk.md 6.4). What may fail without need comes first. */
+static int find_sequences(notice *notices, rt_pb **pbs, size_t n, const pml_rt_context *c, pml_error *err)
+{
+    for (size_t i = 0; c->layout->mode != PML_RT_MODE_APPEND && i < n; i++)
+        PML_RETURN_IF(pml_rt_sequences__bound(&notices[i].highest, pbs[i], err));
+    return PML_OK;
+}
+
+static int adopt_sequences(const notice *notices, size_t n, const pml_rt_context *c, const pml_snapshot *s, pml_error *err)
+{
+    int rc = PML_OK;
+    for (size_t i = 0; rc == PML_OK && c->layout->mode != PML_RT_MODE_APPEND && i < n; i++)
+        if (notices[i].committed >= 0 && atomic_load(&notices[i].pb->state) == RT_PB_ACTIVE)
+            rc = pml_rt_sequences__adopt(notices[i].pb, s, notices[i].committed, notices[i].highest, err);
+    return rc;
+}
+
 static int advance(bool *again, pml_rt_context *c, const known *k, const pml_effective *eff, pml_error *err)
 {
     rt_pb **pbs;
@@ -233,9 +254,13 @@ static int advance(bool *again, pml_rt_context *c, const known *k, const pml_eff
         goto out;
     }
     PML_TRY(find_overwritten(notices, pbs, n, c, k, eff, err));
+    PML_TRY(find_sequences(notices, pbs, n, c, err));
     adopt(notices, again, pbs, n, c, k, eff);
-    if (!*again)
+    if (!*again) {
         rc = tell_all(notices, n, eff->snapshot_id, err);
+        const int checked = adopt_sequences(notices, n, c, &eff->snapshot, rc == PML_OK ? err : NULL);
+        rc = rc == PML_OK ? checked : rc;
+    }
 out:
     pml_env__free(c->env, notices);
     pml_rt_pb__release_list(c->env, pbs, n);
@@ -260,6 +285,8 @@ static int attempt(bool *again, pml_rt_context *c, int64_t snapshot_id, pml_erro
         goto out;
     PML_TRY(pml_table__load_snapshot(&s, &arena, c->table, id, err));
     PML_TRY(pml_rt_context__effective(&eff, c, &s, err));
+    if (c->layout->mode != PML_RT_MODE_APPEND)
+        PML_TRY(pml_rt_sequences__look(c, &s, err));
     /* After the reading: what is rolled back later has not been read here. */
     PML_TRY(pml_rt_point__check(&rewritten, newest_of(&k), c->table, err));
     *again = rewritten && !k.rewritten && id < newest_of(&k)->id; /* it was chosen as if nothing had happened */

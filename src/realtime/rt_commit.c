@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "realtime/rt_buckets.h"
 #include "realtime/rt_commit.h"
 #include "realtime/rt_context.h"
 
@@ -18,6 +19,7 @@ typedef struct rt_commit {
     pml_rt_entry **entries; /* sorted by partition-bucket, then begin */
     entry_class *classes;
     const pml_new_files **files;
+    rt_point base;       /* of this attempt */
     char *progress_path; /* the file this attempt wrote; NULL: none */
     bool covered_all;
 } rt_commit;
@@ -140,6 +142,19 @@ static int classify_all(rt_commit *k, const pml_effective *eff, const pml_commit
     return PML_OK;
 }
 
+/* Rows with keys that are not committed yet come after all of their bucket that are (realtime-pk.md 6.4). */
+static int check_sequences(rt_commit *k, const pml_commit_base *base, pml_error *err)
+{
+    k->base = base->latest == NULL ? (rt_point){0} : pml_rt_point__of(base->latest);
+    if (k->ctx->layout->mode == PML_RT_MODE_APPEND)
+        return PML_OK;
+    PML_RETURN_IF(pml_rt_sequences__look(k->ctx, base->latest, err));
+    for (size_t i = 0; i < k->n; i++)
+        if (k->classes[i] == ENTRY_PENDING && k->entries[i]->first_sequence >= 0)
+            PML_RETURN_IF(pml_rt_sequences__check(k->entries[i]->pb, base->latest, k->entries[i]->first_sequence, err));
+    return PML_OK;
+}
+
 /* ---- the new snapshot ---- */
 
 /* The highest identifier of the pending entries and of the user's newest commit: a late retry must not lower it (9.5 e). */
@@ -170,10 +185,12 @@ static int pending_ranges(pml_progress_range **out, size_t *n, rt_commit *k, pml
         if (*n > 0 && same_pb(k, i) && k->classes[i - 1] == ENTRY_PENDING) {
             v[*n - 1].end = e->cover.end;
             v[*n - 1].rows += e->rows;
-            continue;
+        } else {
+            v[(*n)++] = (pml_progress_range){.pb = e->pb->texts, .begin = e->cover.begin, .end = e->cover.end, .lineage = e->pb->lineage,
+                                             .rows = e->rows};
         }
-        v[(*n)++] = (pml_progress_range){.pb = e->pb->texts, .begin = e->cover.begin, .end = e->cover.end, .lineage = e->pb->lineage,
-                                         .rows = e->rows};
+        if (e->last_sequence >= 0)
+            v[*n - 1].sequence = (pml_optional_int64){true, e->last_sequence};
     }
     return v == NULL ? PML_E_NOMEM : PML_OK;
 }
@@ -204,6 +221,8 @@ static void rt_published(void *arg, const pml_snapshot *s)
 {
     const rt_commit *k = arg;
     pml_rt_context__note_durable(k->ctx, s);
+    if (k->ctx->layout->mode != PML_RT_MODE_APPEND)
+        pml_rt_sequences__published(k->ctx, &k->base, s);
 }
 
 /* The id of the snapshot that carries the highest identifier of the entries, else the latest one. */
@@ -248,6 +267,7 @@ static int rt_decide(void *arg, pml_commit_decision *d, const pml_commit_base *b
         rc = covered_by(&d->result_id, k, base, err);
         goto out;
     }
+    PML_TRY(check_sequences(k, base, err));
     for (size_t i = 0; i < k->n; i++)
         if (k->classes[i] == ENTRY_PENDING)
             k->files[d->n_files++] = &k->entries[i]->files;
@@ -372,6 +392,7 @@ int pml_rt_progress_abort(pml_commit *commit, const pml_rt_entry *const *entries
     PML_TRY(collect(&k, entries, n, err));
     PML_TRY(check_abortable(&k, err));
     for (size_t i = 0; i < n; i++) {
+        pml_rt_buckets__revert(k.ctx, &k.entries[i]->files);
         pml_new_files__delete(&k.entries[i]->files);
         pml_rt_entry__resolve(k.entries[i], false);
     }

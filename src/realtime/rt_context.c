@@ -58,8 +58,10 @@ int pml_rt_context_open(pml_rt_context **out, pml_env *env, const pml_rt_context
     pml_map__init(&c->pbs_by_texts, env);
     pml_rwlock__init(&c->registry, "ctx.registry", RT_RANK_REGISTRY);
     pml_mutex__init(&c->flight_mu, "ctx.flight_mu", 0);
+    pml_mutex__init(&c->assign_mu, "ctx.assign_mu", 0);
     pml_mutex__init(&c->progress_mu, "ctx.progress_mu", RT_RANK_PROGRESS);
     pml_effective_cache__init(&c->effective_cache);
+    pml_rt_sequences__init(&c->sequences, env);
     pml_rt_tickets__init(&c->tickets, env);
     pml_rt_counts__init(&c->counts);
     PML_TRY(copy_overrides(c, options, err));
@@ -98,9 +100,12 @@ static void context_free(pml_rt_context *c)
         c->plugin->close(c->backend);
     pml_rt_host__release(c->host);
     pml_effective_cache__clear(&c->effective_cache);
+    pml_rt_sequences__clear(&c->sequences);
     pml_rwlock__destroy(&c->registry);
     pml_mutex__destroy(&c->progress_mu);
     pml_mutex__destroy(&c->flight_mu);
+    pml_mutex__destroy(&c->assign_mu);
+    pml_bucket_assigner__free(c->assigner);
     if (c->function.drop != NULL)
         c->function.drop(c->function.self);
     pml_table_release(c->table);
@@ -180,23 +185,8 @@ void pml_rt_context__metric_time(atomic_llong *sum, atomic_llong *max, int64_t n
 
 /* ---- binding to a table ---- */
 
-/* Rows with keys are not finished: whoever wants them all the same says so. */
-static bool wants_preview(const pml_rt_context *c, const pml_table *t)
-{
-    bool wanted = t->options.rt_primary_key;
-    for (size_t i = 0; i < c->n_overrides; i++)
-        if (strcmp(c->overrides[i].key, "realtime.primary-key.preview") == 0)
-            wanted = strcmp(c->overrides[i].value, "true") == 0;
-    return wanted;
-}
-
 static int bind_options(pml_rt_context *c, pml_table *t, pml_error *err)
 {
-    if (t->schema->n_primary_keys > 0 && !wants_preview(c, t))
-        return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_SCHEMA, t->path,
-                             "needs primary-key: real-time reads and writes of %s, which has one; realtime.primary-key.preview=true shows what "
-                             "there is of them (docs/realtime.md)",
-                             t->path);
     if (t->other != NULL)
         return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_OPTION, t->path,
                              "needs scan.fallback-branch: %s shows partitions of branch %s; whether it lacks a partition whose rows are in "
@@ -216,6 +206,11 @@ static int bind_options(pml_rt_context *c, pml_table *t, pml_error *err)
     c->all_options = all;
     c->n_all_options = n;
     PML_RETURN_IF(pml_table_options__parse(&c->options, t->schema, over, t->n_overrides + c->n_overrides, false, t->path, err));
+    if (t->schema->n_primary_keys > 0 && !c->options.rt_primary_key) /* not finished: whoever wants it all the same says so */
+        return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_SCHEMA, t->path,
+                             "needs primary-key: real-time reads and writes of %s, which has one; realtime.primary-key.preview=true shows what "
+                             "there is of them (docs/realtime.md)",
+                             t->path);
     if (!c->options.realtime_enabled)
         return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_OPTION, "realtime.enabled",
                              "needs realtime.enabled=true: %s does not allow real-time reads and writes (pml table create --live sets it)",
@@ -385,6 +380,14 @@ int64_t pml_rt_context__newest_id(pml_rt_context *c)
     id = c->opened.id > id ? c->opened.id : id;
     pml_mutex__unlock(&c->progress_mu);
     return id;
+}
+
+void pml_rt_context__note_planned(pml_rt_context *c, int64_t snapshot_id)
+{
+    pml_mutex__lock(&c->progress_mu);
+    if (snapshot_id > c->planned_id)
+        c->planned_id = snapshot_id;
+    pml_mutex__unlock(&c->progress_mu);
 }
 
 int pml_rt_context__latest_progress(pml_effective **out, pml_rt_context *c, pml_error *err)

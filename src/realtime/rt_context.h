@@ -20,7 +20,9 @@
 #include "realtime/rt_layout.h"
 #include "realtime/rt_metrics.h"
 #include "realtime/rt_pb.h"
+#include "realtime/rt_sequences.h"
 #include "realtime/rt_ticket.h"
+#include "table/bucket_assigner.h"
 #include "table/row_kinds.h"
 #include "table/write_buffer.h"
 
@@ -64,6 +66,7 @@ typedef struct rt_segment {
     rt_segment_state state;
     int64_t since_ns; /* the write of its first row */
     uint64_t bytes;   /* of its rows */
+    int64_t first_sequence, last_sequence; /* of rows with keys; -1: none */
 } rt_segment;
 
 typedef struct rt_pb {
@@ -91,6 +94,7 @@ typedef struct rt_pb {
     int64_t next_offset, cover_begin;
     rt_rows_note building;
     uint64_t building_bytes;
+    int64_t building_sequence; /* of the first building row with a key */
     int64_t next_sequence; /* append: of files, only touched by the one flush in flight; primary key: of rows */
 
     pml_mutex advance_mu; /* guards reclaimed_end */
@@ -115,6 +119,7 @@ struct pml_rt_context {
     void *backend;
     pml_rt_host_ctx *host;
     pml_effective_cache effective_cache; /* has its own lock */
+    rt_sequences sequences;              /* of tables with a primary key; has its own lock */
 
     atomic_bool closed, poisoned, poisoning;
     atomic_bool dropped_rows; /* an aborted writer dropped rows: no further writer on this context */
@@ -142,6 +147,8 @@ struct pml_rt_context {
     pml_keyed_rows rows;
     pml_merge_function function; /* asked about kinds of rows only */
     pml_row_kinds kinds;
+    pml_mutex assign_mu; /* guards what the assigner has; taken with no other lock held but the writer's */
+    pml_bucket_assigner *assigner; /* dynamic buckets (rt_buckets.c), from the first writer on; else NULL */
 
     pml_mutex progress_mu; /* guards what follows */
     rt_point advanced;     /* the last snapshot that was advanced to */
@@ -176,6 +183,8 @@ int pml_rt_context__effective(pml_effective **out, pml_rt_context *c, const pml_
 int pml_rt_context__effective_of_tag(pml_effective **out, pml_rt_context *c, const pml_snapshot *snapshot, pml_error *err);
 /* The highest snapshot this context knows of: a latest one below it is a stale hint or a rollback. -1: none. */
 int64_t pml_rt_context__newest_id(pml_rt_context *c);
+/* The latest snapshot was shown: later plans of the latest one must not choose an older one (I11). */
+void pml_rt_context__note_planned(pml_rt_context *c, int64_t snapshot_id);
 /* Progress of the latest snapshot, with the directory listed when the hint is older than what is known; for callers that begin there: it
    is made durable first, unless the context knows that it is. Returns owned. */
 int pml_rt_context__latest_progress(pml_effective **out, pml_rt_context *c, pml_error *err);
@@ -187,7 +196,7 @@ void pml_rt_context__metric_time(atomic_llong *sum, atomic_llong *max, int64_t n
 
 /* ---- PBs (rt_pbs.c) ---- */
 /* Existing entry or NULL; a reference is taken. */
-rt_pb *pml_rt_pb__find(pml_rt_context *c, const pml_pb_key *key);
+int pml_rt_pb__find(rt_pb **out, pml_rt_context *c, const pml_pb_key *key, pml_error *err);
 /* The entry, made when absent: opens the store at the committed end of `progress`. A reference is taken. */
 int pml_rt_pb__get(rt_pb **out, pml_rt_context *c, const pml_pb_key *key, const pml_effective *progress, int64_t first_sequence,
                    pml_error *err);
@@ -222,6 +231,7 @@ typedef struct rt_flush_result {
     pml_rt_range cover;
     int64_t rows;
     size_t n_segments;
+    int64_t first_sequence, last_sequence; /* of rows with keys; -1: none */
     pml_new_files files;
 } rt_flush_result;
 int pml_rt_pb__flush(rt_flush_result *out, bool *anything, rt_pb *pb, pml_error *err);
@@ -236,6 +246,7 @@ struct pml_rt_entry {
     int64_t identifier;
     pml_rt_range cover;
     int64_t rows;
+    int64_t first_sequence, last_sequence; /* of rows with keys; -1: none */
     pml_new_files files;
     atomic_int resolved; /* 0, or 1 committed, 2 aborted */
     atomic_int unknown;  /* a commit of it has an unknown outcome: must not be aborted */

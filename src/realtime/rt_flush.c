@@ -176,7 +176,7 @@ int pml_rt_pb__flush(rt_flush_result *out, bool *anything, rt_pb *pb, pml_error 
     rt_segment *segments = NULL;
     size_t n = 0;
     int rc;
-    *out = (rt_flush_result){0};
+    *out = (rt_flush_result){.first_sequence = -1, .last_sequence = -1};
     *anything = false;
     PML_TRY(claim(&segments, &n, pb, err));
     if (segments == NULL || n == 0)
@@ -191,6 +191,10 @@ int pml_rt_pb__flush(rt_flush_result *out, bool *anything, rt_pb *pb, pml_error 
     for (size_t i = 0; i < n; i++) {
         PML_TRY(flush_segment(&f, &segments[i], err));
         out->rows += segments[i].note.rows;
+        if (segments[i].first_sequence >= 0) {
+            out->first_sequence = out->first_sequence < 0 ? segments[i].first_sequence : out->first_sequence;
+            out->last_sequence = segments[i].last_sequence;
+        }
     }
     PML_TRY(pml_rolling__finish(f.rolling, err));
     if (!c->shape.keyed)

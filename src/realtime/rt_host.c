@@ -221,18 +221,13 @@ static void loan_end(void *p)
 static int make_offsets(struct ArrowArray *out, pml_env *env, int64_t first, int64_t rows, pml_error *err)
 {
     int64_t last;
+    void *values;
     if (first < 0 || rows < 0 || __builtin_add_overflow(first, rows, &last))
         return pml_error__at(err, PML_E_INVAL, PML_PLACE_STORE, NULL, "%lld rows from offset %lld are no range",
                              (long long)rows, (long long)first);
-    PML_RETURN_IF(pml_array__init(out, env, NULL, 2, 0, err));
-    int64_t *v = pml_array__alloc(out, 1, (size_t)rows * sizeof *v);
-    if (v == NULL) {
-        pml_array__release(out);
-        return pml_error__no_memory(err);
-    }
+    PML_RETURN_IF(pml_array__numbers(out, &values, env, rows, sizeof(int64_t), err));
     for (int64_t i = 0; i < rows; i++)
-        v[i] = first + i;
-    out->length = rows;
+        ((int64_t *)values)[i] = first + i;
     return PML_OK;
 }
 
@@ -396,7 +391,8 @@ int pml_rt_host__new(pml_rt_host_ctx **out, pml_env *env, pml_error *err)
                               .submit = pml_rt_host__submit,
                               .merge_sorted = pml_rt_host__merge_sorted,
                               .sort_run = pml_rt_host__sort_run,
-                              .key_bounds = pml_rt_host__key_bounds};
+                              .key_bounds = pml_rt_host__key_bounds,
+                              .find_key = pml_rt_host__find_key};
     return PML_OK;
 }
 

@@ -217,19 +217,46 @@ static int compare_key(const pml_rt_layout *l, const struct ArrowArray *run, int
     return 0;
 }
 
-/* The first row that is not below the key; above: that is above it. */
-static int64_t bound(const pml_rt_layout *l, const struct ArrowArray *run, const struct ArrowArray *keys, int64_t key_row, int64_t lo, bool above)
+/* The first row that is not below the key. */
+static int64_t lower_bound(const pml_rt_layout *l, const struct ArrowArray *run, const struct ArrowArray *keys, int64_t key_row)
 {
-    int64_t hi = run->length;
+    int64_t lo = 0, hi = run->length;
     while (lo < hi) {
         int64_t mid = lo + (hi - lo) / 2;
-        int order = compare_key(l, run, mid, keys, key_row);
-        if (order < 0 || (above && order == 0))
+        if (compare_key(l, run, mid, keys, key_row) < 0)
             lo = mid + 1;
         else
             hi = mid;
     }
     return lo;
+}
+
+/* Behind the rows of the key, the first of which is `from` if there is any. Mostly they are few. */
+static int64_t upper_bound(const pml_rt_layout *l, const struct ArrowArray *run, const struct ArrowArray *keys, int64_t key_row, int64_t from)
+{
+    int64_t lo = from, step = 1;
+    while (lo < run->length && compare_key(l, run, lo, keys, key_row) == 0) {
+        lo += step;
+        step = lo > run->length - step * 2 ? 1 : step * 2;
+    }
+    int64_t hi = lo < run->length ? lo : run->length;
+    for (lo = from; lo < hi;) { /* rows below lo are of the key, those from hi on are not */
+        int64_t mid = lo + (hi - lo) / 2;
+        if (compare_key(l, run, mid, keys, key_row) == 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+static int check_key(const pml_rt_layout *l, const struct ArrowArray *keys, int64_t key_row, pml_error *err)
+{
+    if (keys != NULL && keys->offset == 0 && keys->n_children >= 1 && keys->n_children <= (int64_t)l->merge.n_keys && key_row >= 0 &&
+        key_row < keys->length)
+        return PML_OK;
+    return pml_error__at(err, PML_E_INVAL, PML_PLACE_STORE, NULL, "key %lld is none of the %lld keys of up to %zu columns", (long long)key_row,
+                         keys == NULL ? 0 : (long long)keys->length, l->merge.n_keys);
 }
 
 int pml_rt_host__key_bounds(void *p, int64_t *lo, int64_t *hi, int64_t schema_id, const struct ArrowArray *run, const struct ArrowArray *keys,
@@ -238,11 +265,24 @@ int pml_rt_host__key_bounds(void *p, int64_t *lo, int64_t *hi, int64_t schema_id
     const pml_rt_layout *l;
     PML_RETURN_IF(keyed_layout(&l, p, schema_id, err));
     PML_RETURN_IF(check_rows(l, run, err));
-    if (keys == NULL || keys->offset != 0 || keys->n_children < 1 || keys->n_children > (int64_t)l->merge.n_keys || key_row < 0 ||
-        key_row >= keys->length)
-        return pml_error__at(err, PML_E_INVAL, PML_PLACE_STORE, NULL, "key %lld is none of the %lld keys of up to %zu columns", (long long)key_row,
-                             keys == NULL ? 0 : (long long)keys->length, l->merge.n_keys);
-    *lo = bound(l, run, keys, key_row, 0, false);
-    *hi = bound(l, run, keys, key_row, *lo, true);
+    PML_RETURN_IF(check_key(l, keys, key_row, err));
+    *lo = lower_bound(l, run, keys, key_row);
+    *hi = upper_bound(l, run, keys, key_row, *lo);
+    return PML_OK;
+}
+
+int pml_rt_host__find_key(void *p, int64_t *row, int64_t schema_id, const struct ArrowArray *array, int64_t before,
+                          const struct ArrowArray *keys, int64_t key_row, pml_error *err)
+{
+    const pml_rt_layout *l;
+    *row = -1;
+    PML_RETURN_IF(keyed_layout(&l, p, schema_id, err));
+    PML_RETURN_IF(check_rows(l, array, err));
+    PML_RETURN_IF(check_key(l, keys, key_row, err));
+    if (before < 0 || before > array->length)
+        return pml_error__at(err, PML_E_INVAL, PML_PLACE_STORE, NULL, "row %lld of %lld", (long long)before, (long long)array->length);
+    for (int64_t i = before - 1; i >= 0 && *row < 0; i--)
+        if (compare_key(l, array, i, keys, key_row) == 0)
+            *row = i;
     return PML_OK;
 }

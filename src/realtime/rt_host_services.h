@@ -60,5 +60,7 @@ int pml_rt_host__merge_sorted(void *ctx, pml_rt_merged *out, const pml_rt_merge 
 int pml_rt_host__sort_run(void *ctx, struct ArrowArray *out, int64_t schema_id, const struct ArrowArray *array, pml_error *err);
 int pml_rt_host__key_bounds(void *ctx, int64_t *lo, int64_t *hi, int64_t schema_id, const struct ArrowArray *run,
                             const struct ArrowArray *keys, int64_t key_row, pml_error *err);
+int pml_rt_host__find_key(void *ctx, int64_t *row, int64_t schema_id, const struct ArrowArray *array, int64_t before,
+                          const struct ArrowArray *keys, int64_t key_row, pml_error *err);
 
 #endif

@@ -195,6 +195,8 @@ static int pb_open(rt_pb **out, pml_rt_context *c, const pml_pb_key *key, const 
     PML_TRY(backend_get(c, err));
     PML_TRY(store_open(pb, end, err));
     pb->base_end = pb->next_offset = pb->cover_begin = pb->reclaimed_end = end;
+    if (c->layout->mode != PML_RT_MODE_APPEND)
+        PML_TRY(pml_rt_sequences__restore(&first_sequence, pb, progress, err));
     pb->next_sequence = first_sequence;
     *out = pb;
     pb = NULL;
@@ -241,13 +243,14 @@ static int register_locked(pml_rt_context *c, rt_pb *made, const pml_buf *key, p
     return rc;
 }
 
-rt_pb *pml_rt_pb__find(pml_rt_context *c, const pml_pb_key *key)
+int pml_rt_pb__find(rt_pb **out, pml_rt_context *c, const pml_pb_key *key, pml_error *err)
 {
     pml_buf encoded;
     pml_buf__init(&encoded, c->env, PML_BINARY_ROW_MAX);
-    rt_pb *pb = pml_pb_key__encode(&encoded, key) == PML_OK ? find_encoded(c, &encoded) : NULL;
+    int rc = pml_pb_key__encode(&encoded, key);
+    *out = rc == PML_OK ? find_encoded(c, &encoded) : NULL;
     pml_buf__clear(&encoded);
-    return pb;
+    return rc == PML_OK ? rc : pml_error__no_memory(err);
 }
 
 /* Before anybody sees the PB: an advance that read older progress begins anew, a plan looks for newer snapshots. While the table was

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "realtime/rt_commit.h"
+#include "realtime/rt_lookup.h"
 #include "realtime/rt_registry.h"
 #include "realtime/rt_stream_check.h"
 #include "table/prune.h"
@@ -41,6 +42,8 @@ void pml_rt_view__release(rt_view *v)
 
 static void part_clear(rt_part *part)
 {
+    if (part->held != NULL)
+        pml_rt_found__free(part->found, part->pb->ctx->env);
     pml_rt_view__release(part->held);
     *part = (rt_part){0};
 }
@@ -117,7 +120,7 @@ static int view_acquire(rt_view **out, rt_pb *pb, pml_error *err)
     return PML_OK;
 }
 
-static int pin_pb(rt_pins *p, rt_pb *pb, pml_error *err)
+int pml_rt_pins__pin(rt_pins *p, rt_pb *pb, pml_error *err)
 {
     rt_view *held;
     rt_pb_state state = (rt_pb_state)atomic_load(&pb->state);
@@ -150,7 +153,7 @@ static int pin_all(rt_pins *p, rt_pb *const *pbs, size_t n, const pml_table *t, 
         bool wanted;
         PML_TRY(matches(&wanted, &prune, pbs[i], err));
         if (wanted)
-            PML_TRY(pin_pb(p, pbs[i], err));
+            PML_TRY(pml_rt_pins__pin(p, pbs[i], err));
     }
 out:
     pml_prune__clear(&prune);
@@ -256,7 +259,7 @@ static void find_dead(rt_pins *p, const pml_effective *eff, int64_t snapshot_id,
     }
 }
 
-static int resolve_parts(rt_pins *p, bool *again, const pml_effective *eff, int64_t snapshot_id, bool latest, pml_error *err)
+int pml_rt_pins__resolve(rt_pins *p, bool *again, const pml_effective *eff, int64_t snapshot_id, bool latest, bool counts, pml_error *err)
 {
     size_t kept = 0, n = p->n;
     find_dead(p, eff, snapshot_id, latest);
@@ -269,9 +272,9 @@ static int resolve_parts(rt_pins *p, bool *again, const pml_effective *eff, int6
             (void)atomic_fetch_add(&p->ctx->plan_retries, latest ? 1 : 0);
             return gap(part, snapshot_id, err);
         }
-        if (v == KEEP)
+        if (v == KEEP && counts)
             PML_RETURN_IF(pml_rt_part__count(&part->visible, p, part, err));
-        else
+        else if (v != KEEP)
             part_clear(part);
     }
     for (size_t i = 0; i < n; i++)
@@ -292,11 +295,9 @@ static int rt_resolve(void *pins, bool *again, const pml_snapshot *snapshot, pml
     if (snapshot != NULL)
         PML_TRY(choice == PML_CHOSE_TAG ? pml_rt_context__effective_of_tag(&eff, c, snapshot, err)
                                         : pml_rt_context__effective(&eff, c, snapshot, err));
-    PML_TRY(resolve_parts(p, again, eff, id, choice == PML_CHOSE_LATEST, err));
-    pml_mutex__lock(&c->progress_mu);
-    if (choice == PML_CHOSE_LATEST && id > c->planned_id) /* I11: later latest plans must not choose an older snapshot */
-        c->planned_id = id;
-    pml_mutex__unlock(&c->progress_mu);
+    PML_TRY(pml_rt_pins__resolve(p, again, eff, id, choice == PML_CHOSE_LATEST, true, err));
+    if (choice == PML_CHOSE_LATEST)
+        pml_rt_context__note_planned(c, id);
     (void)atomic_fetch_add(&c->plans, 1);
     const int64_t ns = pml_env__mono_ns(c->env) - p->started_ns;
     pml_rt_context__metric_time(&c->plan_ns_sum, &c->plan_ns_max, ns);
@@ -328,6 +329,16 @@ static void rt_part_get(const void *pins, size_t i, pml_memory_part *out)
     *out = (pml_memory_part){part->pb->key.partition, part->pb->key.bucket, part->pb->total_buckets, part->visible};
 }
 
+static void rt_acquire(void *pins)
+{
+    pml_rt_pins__acquire(pins);
+}
+
+static int64_t rt_newest(void *ctx)
+{
+    return pml_rt_context__newest_id(ctx);
+}
+
 static void ctx_acquire(void *ctx)
 {
     pml_rt_context__acquire(ctx);
@@ -345,7 +356,15 @@ static const pml_memory_source memory_source = {.pin = rt_pin,
                                                 .part = rt_part_get,
                                                 .open = pml_rt_part__open,
                                                 .open_runs = pml_rt_part__open_runs,
+                                                .acquire = rt_acquire,
                                                 .release = pml_rt_pins__release,
+                                                .newest = rt_newest,
+                                                .open_base = pml_rt_lookup__open_base,
+                                                .release_base = pml_rt_lookup__release_base,
+                                                .base_is_old = pml_rt_lookup__base_is_old,
+                                                .pin_some = pml_rt_lookup__pin_some,
+                                                .check = pml_rt_lookup__check,
+                                                .find = pml_rt_lookup__find,
                                                 .acquire_ctx = ctx_acquire,
                                                 .release_ctx = ctx_release};
 

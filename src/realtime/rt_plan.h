@@ -30,6 +30,7 @@ typedef struct rt_part {
     int64_t committed; /* C(S, PB) */
     int64_t visible;   /* rows that are shown */
     bool dead;         /* the snapshot has another history */
+    struct rt_found *found; /* of a lookup (rt_lookup.h): no other rows are read; owned. NULL: all are */
 } rt_part;
 
 typedef struct rt_pins {
@@ -44,6 +45,11 @@ typedef struct rt_pins {
 int pml_rt_pins__new(rt_pins **out, pml_rt_context *c, size_t n, pml_error *err);
 /* The next part of the pins, of a view that is acquired. */
 rt_part *pml_rt_pins__add(rt_pins *p, rt_view *v);
+/* Takes a view of the PB as the next part; none where its memory is of a dead history. */
+int pml_rt_pins__pin(rt_pins *p, rt_pb *pb, pml_error *err);
+/* Against the progress of a snapshot (NULL: the table has none): drops the parts that are dead or all on disk, refuses a gap. counts: the
+   visible rows of each part are counted, which may mean to read it. *again as pml_memory_source.resolve. */
+int pml_rt_pins__resolve(rt_pins *p, bool *again, const pml_effective *eff, int64_t snapshot_id, bool latest, bool counts, pml_error *err);
 /* Whether the scan's memory is a real-time context, and which. */
 pml_rt_context *pml_rt_scan__context(const pml_scan *scan);
 
@@ -55,7 +61,7 @@ int pml_rt_part__count(int64_t *rows, rt_pins *p, rt_part *part, pml_error *err)
 int pml_rt_part__query(pml_rt_streams *out, const rt_part *part, const pml_field *fields, size_t n, const pml_memory_read *request,
                        pml_error *err);
 /* Memory has the columns of the context's schema: PML_E_UNSUPPORTED names another one. */
-int pml_rt_part__check_fields(const rt_pins *pins, const pml_memory_read *request, pml_error *err);
+int pml_rt_context__check_fields(const pml_rt_context *c, const pml_field *fields, size_t n, pml_error *err);
 /* Rows with keys (rt_read_keyed.c): pml_memory_source.open_runs, and how many rows they have. */
 int pml_rt_part__open_runs(pml_memory_run **runs, size_t *n, void *pins, size_t i, const pml_memory_read *request, pml_error *err);
 int pml_rt_part__count_runs(int64_t *rows, rt_pins *p, const rt_part *part, pml_error *err);

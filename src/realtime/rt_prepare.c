@@ -2,6 +2,7 @@
 /* Prepare (9.1): seal all partition-buckets, flush them, hand out one entry for each. One prepare is in flight at a time. */
 #include <string.h>
 
+#include "realtime/rt_buckets.h"
 #include "realtime/rt_commit.h"
 #include "realtime/rt_writer.h"
 
@@ -129,6 +130,8 @@ static int flush_pb(rt_flight *f, rt_pb *pb, int64_t identifier, pml_error *err)
     }
     e->cover = r.cover;
     e->rows = r.rows;
+    e->first_sequence = r.first_sequence;
+    e->last_sequence = r.last_sequence;
     e->files = r.files;
     f->entries[f->n++] = e;
     return PML_OK;
@@ -140,12 +143,13 @@ static int seal_and_flush(rt_flight *f, rt_pb **pbs, size_t n, int64_t identifie
         PML_RETURN_IF(pml_rt_pb__seal(pbs[i], err));
     for (size_t i = 0; i < n; i++)
         PML_RETURN_IF(flush_pb(f, pbs[i], identifier, err));
-    return PML_OK;
+    return n == 0 ? PML_OK : pml_rt_buckets__prepare(pbs[0]->ctx, f, err);
 }
 
 static void roll_back(rt_flight *f)
 {
     for (size_t i = 0; i < f->n; i++) {
+        pml_rt_buckets__revert(f->entries[i]->ctx, &f->entries[i]->files);
         pml_new_files__delete(&f->entries[i]->files);
         pml_rt_pb__mark(f->entries[i]->pb, f->entries[i]->cover, RT_SEGMENT_SEALED);
     }

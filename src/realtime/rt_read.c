@@ -145,11 +145,11 @@ out:
 }
 
 /* Memory has the columns of the context's schema; aligning them with another one is not done yet. */
-int pml_rt_part__check_fields(const rt_pins *pins, const pml_memory_read *request, pml_error *err)
+int pml_rt_context__check_fields(const pml_rt_context *c, const pml_field *fields, size_t n, pml_error *err)
 {
-    const pml_table_schema *s = pins->ctx->table->schema;
-    for (size_t i = 0; i < request->n_fields; i++) {
-        const pml_field *f = &request->fields[i];
+    const pml_table_schema *s = c->table->schema;
+    for (size_t i = 0; i < n; i++) {
+        const pml_field *f = &fields[i];
         if (f->id == PML_ID_SEQUENCE || f->id == PML_ID_VALUE_KIND)
             continue;
         int32_t at = pml_table_schema__find_id(s, f->id);
@@ -157,7 +157,7 @@ int pml_rt_part__check_fields(const rt_pins *pins, const pml_memory_read *reques
             return pml_error__set(err, PML_E_UNSUPPORTED,
                                   "needs schema-evolution: rows in memory of %s have schema %lld, in which column '%s' is missing or "
                                   "of another type; commit them and open a new context",
-                                  pins->ctx->table->path, (long long)s->id, f->name);
+                                  c->table->path, (long long)s->id, f->name);
     }
     return PML_OK;
 }
@@ -168,7 +168,7 @@ static int reader_open(memory_reader **out, rt_pins *pins, const rt_part *part, 
     pml_rt_context *c = pins->ctx;
     int rc;
     *out = NULL;
-    PML_RETURN_IF(pml_rt_part__check_fields(pins, request, err));
+    PML_RETURN_IF(pml_rt_context__check_fields(c, request->fields, request->n_fields, err));
     memory_reader *r = pml_env__calloc(c->env, 1, sizeof *r);
     if (r == NULL)
         return pml_error__no_memory(err);

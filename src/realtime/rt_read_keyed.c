@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "realtime/rt_plan.h"
+#include "realtime/rt_lookup.h"
 #include "realtime/rt_stream_check.h"
 #include "util/number.h"
 
@@ -135,7 +135,7 @@ static int open_runs(pml_memory_run **runs, size_t *n, rt_pins *p, const rt_part
     int rc;
     *runs = NULL;
     *n = 0;
-    PML_RETURN_IF(pml_rt_part__check_fields(p, request, err));
+    PML_RETURN_IF(pml_rt_context__check_fields(c, request->fields, request->n_fields, err));
     pml_field *fields = pml_env__calloc(c->env, request->n_fields + 1, sizeof *fields);
     if (fields == NULL)
         return pml_error__no_memory(err);
@@ -170,6 +170,8 @@ int pml_rt_part__open_runs(pml_memory_run **runs, size_t *n, void *pins, size_t 
 {
     rt_pins *p = pins;
     const rt_part *part = &p->parts[i];
+    if (part->found != NULL)
+        return pml_rt_found__open_runs(runs, n, part, request, err);
     return open_runs(runs, n, p, part, request, part->info.first < part->committed, err);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "meta/partition.h"
+#include "realtime/rt_buckets.h"
 #include "realtime/rt_commit.h"
 #include "realtime/rt_write.h"
 
@@ -96,6 +97,8 @@ static int claimed_slice(pml_route *route, rt_write_call *k, pml_error *err)
     int32_t buckets = t->options.bucket > 0 ? t->options.bucket : 1;
     int rc;
     pml_arena__init(&route->arena, t->env);
+    if (k->w->ctx->assigner != NULL)
+        PML_TRY(pml_error__set(err, PML_E_INVAL, "bucket %d is named, and the buckets of %s are dynamic: their keys choose them", pb->bucket, t->path));
     PML_TRY(pml_pb_texts__of_public(&claimed, texts, t->schema->n_partition_keys, t->options.partition_default_name, pb, err));
     if (pb->bucket < 0 || pb->bucket >= buckets) {
         rc = pml_error__set(err, PML_E_INVAL, "bucket %d is named, %s has the buckets 0 to %d", pb->bucket, t->path, buckets - 1);
@@ -131,7 +134,7 @@ int pml_rt_write__route(pml_route *route, rt_write_call *k, pml_error *err)
 {
     if (k->options->pb != NULL)
         return claimed_slice(route, k, err);
-    PML_RETURN_IF(pml_route__batch(route, k->w->table, k->array, k->has_offsets ? 1 : 0, err));
+    PML_RETURN_IF(pml_rt_buckets__route(route, k, err));
     if (k->options->first_offset >= 0 && route->n > 1)
         return pml_error__set(err, PML_E_INVAL,
                               "first_offset numbers the rows of one partition-bucket, this batch has rows of %zu: give the offsets as a "
@@ -144,7 +147,7 @@ static int pb_of(rt_pb **out, pml_rt_writer *w, const pml_route_slice *s, pml_er
 {
     const pml_pb_key key = {s->partition, s->bucket};
     int64_t first;
-    *out = pml_rt_pb__find(w->ctx, &key);
+    PML_RETURN_IF(pml_rt_pb__find(out, w->ctx, &key, err));
     if (*out != NULL)
         return PML_OK;
     pml_effective *progress = NULL;
@@ -290,7 +293,7 @@ static int apply_slice(rt_write_call *k, rt_pb *pb, const pml_route_slice *s, pm
 static bool has_one_pb(const pml_table *t)
 {
     const pml_table_options *o = &t->options;
-    return t->schema->n_partition_keys == 0 &&
+    return t->schema->n_partition_keys == 0 && !pml_table_options__is_dynamic(o, t->schema) &&
            (o->bucket < 1 || (o->bucket == 1 && o->bucket_function == PML_BUCKET_FUNCTION_DEFAULT));
 }
 

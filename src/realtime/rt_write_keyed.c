@@ -208,7 +208,10 @@ static int write_locked(rt_slice_offsets *o, keyed_call *c, rt_pb *pb, const key
                           .first_sequence = pb->next_sequence,
                           .last_sequence = pb->next_sequence + n - 1,
                           .bytes = o->bytes};
+    const bool first = pb->building.rows == 0;
     PML_RETURN_IF(pml_rt_write__hand_over(c->k, pb, o, &batch, err));
+    if (first)
+        pb->building_sequence = pb->next_sequence;
     pb->next_sequence += n;
     return PML_OK;
 }
@@ -220,6 +223,7 @@ static int write_slice(keyed_call *c, rt_pb *pb, const keyed_slice *s, rt_keyed_
     rt_slice_offsets o = {.rows = s->kept.n, .dense = !c->k->has_offsets && s->kept.n == s->n_all};
     if (s->kept.n > 0)
         o.bytes = pml_rt_keyed_batch__bytes(b, l);
+    pml_rt_sequences__catch_up(pb);
     pml_mutex__lock(&pb->write_mu);
     int rc = write_locked(&o, c, pb, s, b, err);
     pml_mutex__unlock(&pb->write_mu);

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "realtime/rt_buckets.h"
 #include "realtime/rt_commit.h"
 #include "table/writer.h"
 
@@ -169,6 +170,7 @@ int pml_rt_writer_open(pml_rt_writer **out, pml_table *t, pml_rt_context *c, con
     }
     PML_TRY(keyed_input(w, err));
     PML_TRY(pml_rt_context__latest_progress(&progress, c, err)); /* what cannot be read is said now, not at the first row */
+    PML_TRY(pml_rt_buckets__open(c, err));
     PML_TRY(pml_restore__load(&w->restore, c->table, err));
     warn_ignored(t);
     pml_rt_reanchor__postpone(c);

@@ -42,7 +42,7 @@ static known *known_of(pml_env *env)
 
 static bool is_known(known *k, const char *path, size_t n)
 {
-    if (n == 1 && path[0] == '/')
+    if ((n == 1 && (path[0] == '/' || path[0] == '.')) || (n == 2 && memcmp(path, "..", 2) == 0))
         return true;
     if (k == NULL)
         return false;
@@ -83,6 +83,12 @@ static size_t above(const char *path, size_t n)
     return end > 0 && path[end - 1] == ':' ? 0 : end;
 }
 
+/* "a", whose name stands in the working directory. That itself is of nobody's making, like "/". */
+static bool is_relative(const char *path, size_t n)
+{
+    return n > 0 && memchr(path, '/', n) == NULL;
+}
+
 static bool is_not_ours(const pml_error *e)
 {
     return e->sys_errno == EACCES || e->sys_errno == EPERM;
@@ -98,10 +104,10 @@ int pml_durable_dirs__ensure(pml_env *env, const char *dir, pml_error *err)
     char *path = pml_env__strndup(env, dir, len);
     if (path == NULL)
         return pml_error__no_memory(err);
-    while (rc == PML_OK && !is_known(k, path, n) && (up = above(path, n)) > 0) {
+    while (rc == PML_OK && n > 0 && !is_known(k, path, n) && ((up = above(path, n)) > 0 || is_relative(path, n))) {
         pml_error own = PML_ERROR_INIT;
         path[n = up] = '\0';
-        rc = env->fs.sync_directory(env->fs.ctx, path, &own);
+        rc = env->fs.sync_directory(env->fs.ctx, n == 0 ? "." : path, &own);
         if (rc != PML_OK && is_not_ours(&own)) {
             rc = PML_OK;
             break;
@@ -119,7 +125,7 @@ void pml_durable_dirs__made(pml_env *env, const char *dir)
 {
     known *k = known_of(env);
     size_t n = without_slashes(dir, strlen(dir)), up = above(dir, n);
-    if (up > 0 && is_known(k, dir, up))
+    if (is_relative(dir, n) || (up > 0 && is_known(k, dir, up)))
         note(k, dir, n);
 }
 

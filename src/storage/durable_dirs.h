@@ -4,7 +4,8 @@
  * finds and that a power cut takes away, with all that was put below it since. So whoever makes a file durable first makes sure of the names of
  * all directories above it: one sync for each that this environment has not made sure of before, and none later.
  *
- * What is known stays true as long as nobody removes the directory; remove_tree forgets everything.
+ * What is known stays true as long as nobody removes the directory; remove_tree forgets everything. Of relative paths it is the names up to
+ * the working directory, which stays where it is.
  */
 #ifndef PML_STORAGE_DURABLE_DIRS_H
 #define PML_STORAGE_DURABLE_DIRS_H

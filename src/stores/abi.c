@@ -39,8 +39,3 @@ int pml_store__fail(pml_error *err, int code, uint32_t flags, const char *format
     pml_store__write_struct(err, &e, sizeof e);
     return code;
 }
-
-int pml_store__no_memory(pml_error *err)
-{
-    return pml_store__fail(err, PML_E_NOMEM, PML_ERRF_NO_EFFECT, "the memory store got no memory");
-}

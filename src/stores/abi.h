@@ -19,6 +19,12 @@ void pml_store__write_struct(void *out, const void *in, size_t in_size);
 
 /* Returns code. flags: PML_ERRF_*. */
 int pml_store__fail(pml_error *err, int code, uint32_t flags, const char *format, ...) PML_STORE_PRINTF(4, 5);
-int pml_store__no_memory(pml_error *err); /* with PML_ERRF_NO_EFFECT */
+
+/* With PML_ERRF_NO_EFFECT. */
+static inline int pml_store__no_memory(pml_error *err)
+{
+    (void)pml_store__fail(err, PML_E_NOMEM, PML_ERRF_NO_EFFECT, "the memory store got no memory");
+    return PML_E_NOMEM; /* which is what the static analyser has to know */
+}
 
 #endif

@@ -431,7 +431,7 @@ static const pml_rt_plugin plugin = {.struct_size = sizeof(pml_rt_plugin),
                                      .abi_minor = PML_RT_ABI_MINOR,
                                      .name = "memory",
                                      .version = "1",
-                                     .caps = PML_RT_CAP_MODE_APPEND | PML_RT_CAP_MODE_KEY | PML_RT_CAP_COLLAPSE,
+                                     .caps = PML_RT_CAP_MODE_APPEND | PML_RT_CAP_MODE_KEY | PML_RT_CAP_LOOKUP | PML_RT_CAP_COLLAPSE,
                                      .open = memory_open,
                                      .store_open = memory_store_open,
                                      .close = memory_plugin_close};

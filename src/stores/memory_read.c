@@ -352,6 +352,9 @@ static void view_release(void *p)
 static void view_destroy(mem_counted *self)
 {
     mem_view *v = (mem_view *)self;
+    mem_chunk *open = atomic_load_explicit(&v->open_chunk, memory_order_acquire);
+    if (open != NULL)
+        pml_mem_counted__release(&open->counted);
     if (v->sealed != NULL)
         pml_mem_counted__release(&v->sealed->counted);
     if (v->building != NULL)
@@ -366,4 +369,5 @@ mem_view *pml_mem_view__new(mem_account *account)
 const pml_rt_view_vtbl pml_mem_view_vtbl = {.struct_size = sizeof(pml_rt_view_vtbl),
                                             .info = view_info,
                                             .query_streams = view_query_streams,
-                                            .release = view_release};
+                                            .release = view_release,
+                                            .lookup = pml_mem_view__lookup};

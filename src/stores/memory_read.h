@@ -14,10 +14,15 @@ typedef struct mem_view {
     int64_t schema_id;
     int64_t floor, end, first, rows;
     uint64_t bytes;
+    _Atomic(mem_chunk *) open_chunk; /* those rows, unsorted; made by the first lookup */
 } mem_view;
 
 mem_view *pml_mem_view__new(mem_account *account); /* empty; NULL: no memory */
 extern const pml_rt_view_vtbl pml_mem_view_vtbl;
+
+/* pml_rt_view_vtbl.lookup */
+int pml_mem_view__lookup(void *view, const struct ArrowArray *keys, const int64_t *key_rows, size_t n, pml_rt_found_fn found, void *sink,
+                         pml_error *err);
 
 /* Streams of all columns of a segment: one in offset order; of rows with keys one for each run, the oldest first. */
 int pml_mem_segment__stream(pml_rt_streams *out, mem_segment *segment, pml_error *err);

@@ -95,6 +95,7 @@ static int fill_snapshot(pml_snapshot *s, pml_arena *arena, pml_commit *c, const
                         .total_record_count = f->delta_rows,
                         .n_properties = d->n_properties,
                         .properties = (pml_option *)d->properties,
+                        .index_manifest = f->index_manifest,
                         .next_row_id = {true, 0}};
     if (r->watermark != NULL)
         s->watermark = (pml_optional_int64){true, *r->watermark};
@@ -105,7 +106,8 @@ static int fill_snapshot(pml_snapshot *s, pml_arena *arena, pml_commit *c, const
         s->time_ms = latest->time_ms;
     if (__builtin_add_overflow(latest->total_record_count, f->delta_rows, &s->total_record_count))
         return pml_error__set(err, PML_E_OVERFLOW, "the row count of %s would pass 2^63", c->table->path);
-    s->index_manifest = latest->index_manifest;
+    if (s->index_manifest == NULL)
+        s->index_manifest = latest->index_manifest;
     if (latest->next_row_id.present)
         s->next_row_id = latest->next_row_id;
     if (latest->watermark.present && (!s->watermark.present || latest->watermark.v > s->watermark.v))

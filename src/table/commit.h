@@ -53,6 +53,8 @@ typedef struct pml_commit_decision {
     const pml_new_files *const *files;
     size_t n_removed; /* live files of the base that go, before the others in the delta; only with delta_per_attempt */
     const pml_manifest_entry *removed;
+    size_t n_removed_index; /* the base's index files that go, unless their bucket gets files and no new index; with delta_per_attempt */
+    const pml_index_entry *removed_index;
 } pml_commit_decision;
 
 typedef struct pml_commit_request {
@@ -84,7 +86,7 @@ typedef struct pml_commit_files {
     pml_env *env;
     pml_table *table;
     char uuid[37]; /* of manifests and lists of this call */
-    int64_t manifest_counter, list_counter;
+    int64_t manifest_counter, list_counter, index_counter;
     /* the delta: written once and used by all attempts, unless each has its own */
     pml_arena arena;
     bool delta_per_attempt;
@@ -96,6 +98,7 @@ typedef struct pml_commit_files {
     int64_t open_id; /* snapshot of an attempt of unknown outcome, -1: none */
     /* of the running attempt */
     char *base_list, *delta_list;
+    char *index_manifest; /* NULL: that of the base stays */
     int64_t base_list_size, delta_list_size;
     pml_names merged;      /* manifests that merging made */
     pml_names delta_lists; /* of all attempts: how we recognise our snapshot */
@@ -109,6 +112,13 @@ bool pml_commit_files__is_ours(const pml_commit_files *f, const pml_snapshot *s)
 void pml_commit_files__keep(pml_commit_files *f);
 /* Deletes lists and merged manifests of the running attempt; the delta manifest only with delta_too. */
 void pml_commit_files__undo(pml_commit_files *f, bool delta_too);
+
+/* Writes a file of manifest/, durable but for its name. */
+int pml_commit_files__write_file(pml_commit_files *f, const char *name, const uint8_t *bytes, size_t len, pml_error *err);
+
+/* ---- index manifest (commit_index.c) ---- */
+/* Checks that dynamic buckets were chosen by what the base has: else PML_E_CONFLICT. Writes f->index_manifest where index files change. */
+int pml_commit_index__write(pml_commit_files *f, pml_arena *arena, const pml_snapshot *latest, const pml_commit_decision *d, pml_error *err);
 
 /* ---- manifest merging (manifest_merge.c) ---- */
 /* Fewer, larger manifests with the same live files (format-metadata.md 12, minor). in: base ++ delta lists of the snapshot in

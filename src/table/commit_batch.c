@@ -55,16 +55,23 @@ typedef struct batch_commit {
     pml_new_files **files;
 } batch_commit;
 
+static int must_exist(pml_env *env, const char *path, pml_error *err)
+{
+    bool there;
+    PML_RETURN_IF(pml_file__exists(&there, env, path, err));
+    if (there)
+        return PML_OK;
+    return pml_error__at(err, PML_E_NOT_FOUND, PML_PLACE_DATA_FILE, path, "%s is gone: these messages cannot be committed any more", path);
+}
+
 static int files_exist(batch_commit *b, pml_error *err)
 {
-    for (size_t i = 0; i < b->n; i++)
-        for (size_t j = 0; j < b->files[i]->n; j++) {
-            bool there;
-            PML_RETURN_IF(pml_file__exists(&there, b->commit->env, b->files[i]->paths[j], err));
-            if (!there)
-                return pml_error__at(err, PML_E_NOT_FOUND, PML_PLACE_DATA_FILE, b->files[i]->paths[j],
-                                     "%s is gone: these messages cannot be committed any more", b->files[i]->paths[j]);
-        }
+    for (size_t i = 0; i < b->n; i++) {
+        for (size_t j = 0; j < b->files[i]->n; j++)
+            PML_RETURN_IF(must_exist(b->commit->env, b->files[i]->paths[j], err));
+        if (b->files[i]->index != NULL)
+            PML_RETURN_IF(must_exist(b->commit->env, b->files[i]->index_path, err));
+    }
     return PML_OK;
 }
 

@@ -32,7 +32,8 @@ static void forget_attempt(pml_commit_files *f)
 {
     pml_env__free(f->env, f->base_list);
     pml_env__free(f->env, f->delta_list);
-    f->base_list = f->delta_list = NULL;
+    pml_env__free(f->env, f->index_manifest);
+    f->base_list = f->delta_list = f->index_manifest = NULL;
     pml_names_clear(&f->merged);
 }
 
@@ -74,6 +75,7 @@ void pml_commit_files__undo(pml_commit_files *f, bool delta_too)
     delta_too = f->delta_per_attempt || (delta_too && !f->shown);
     remove_manifest_file(f, f->base_list);
     remove_manifest_file(f, f->delta_list);
+    remove_manifest_file(f, f->index_manifest);
     for (size_t i = 0; i < f->merged.n; i++)
         remove_manifest_file(f, f->merged.v[i]);
     for (size_t i = 0; delta_too && i < f->n_delta; i++)
@@ -90,7 +92,7 @@ static bool syncs_files(const pml_commit_files *f)
 }
 
 /* Writes bytes as manifest/<name>. Only the content is synced: the directory once for all files of the attempt. */
-static int write_file(pml_commit_files *f, const char *name, const uint8_t *bytes, size_t len, pml_error *err)
+int pml_commit_files__write_file(pml_commit_files *f, const char *name, const uint8_t *bytes, size_t len, pml_error *err)
 {
     char *path = pml_path__manifest(f->env, f->table->path, name);
     if (path == NULL)
@@ -194,7 +196,7 @@ int pml_commit_files__write_manifest(pml_manifest_meta *meta, pml_arena *arena, 
     }
     meta->size_bytes = (int64_t)len;
     PML_TRY(describe(meta, arena, f, v, n, err));
-    PML_TRY(write_file(f, name, bytes, len, err));
+    PML_TRY(pml_commit_files__write_file(f, name, bytes, len, err));
 out:
     pml_env__free(f->env, bytes);
     pml_env__free(f->env, name);
@@ -263,7 +265,7 @@ static int write_list(char **name, int64_t *size, pml_commit_files *f, const pml
     PML_TRY(pml_manifest_list__encode(&bytes, &len, f->env, v, n, f->table->options.manifest_compression,
                                       f->table->options.zstd_level, err));
     *size = (int64_t)len;
-    PML_TRY(write_file(f, *name, bytes, len, err));
+    PML_TRY(pml_commit_files__write_file(f, *name, bytes, len, err));
 out:
     pml_env__free(f->env, bytes);
     return rc;
@@ -290,6 +292,7 @@ int pml_commit_files__write(pml_commit_files *f, const pml_snapshot *latest, con
     int rc;
     pml_arena__init(&arena, f->env);
     forget_attempt(f);
+    PML_TRY(pml_commit_index__write(f, &arena, latest, d, err));
     if (!f->delta_written)
         PML_TRY(write_delta(f, d, err));
     PML_TRY(base_manifests(&base, &arena, f, latest, err));

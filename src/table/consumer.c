@@ -49,20 +49,19 @@ static int load_once(int64_t *next, pml_table *t, const char *path, pml_error *e
 int pml_consumer__load(int64_t *next, pml_table *t, const char *name, pml_error *err)
 {
     int rc = PML_E_CORRUPT;
-    *next = -1;
     char *path = consumer_path(t, name);
     if (path == NULL)
         return pml_error__no_memory(err);
     for (int i = 0; rc == PML_E_CORRUPT && i < CONSUMER_TRIES; i++) {
         if (i > 0)
             pml_env__sleep_ms(t->env, CONSUMER_WAIT_MS);
+        *next = -1;
         rc = load_once(next, t, path, err);
     }
     pml_env__free(t->env, path);
-    if (rc != PML_E_NOT_FOUND)
+    if (rc != PML_OK && rc != PML_E_NOT_FOUND)
         return rc;
-    pml_error__clear(err);
-    *next = -1;
+    pml_error__clear(err); /* of the times before, too */
     return PML_OK;
 }
 

@@ -5,7 +5,7 @@
 
 #include "meta/manifest.h"
 #include "meta/partition.h"
-#include "meta/path.h"
+#include "table/hash_index.h"
 
 void pml_deletions__init(pml_deletions *d, pml_env *env)
 {
@@ -27,19 +27,10 @@ static int key_of(pml_buf *key, pml_bytes partition, int32_t bucket, const char 
 static int index_path(const char **out, pml_arena *arena, pml_table *t, const pml_table_schema *schema, const pml_index_entry *e,
                       pml_error *err)
 {
-    char *path = NULL;
-    int rc = PML_OK;
+    char *path;
     *out = NULL;
-    if (e->external_path != NULL)
-        path = pml_env__strdup(t->env, pml_path__without_scheme(e->external_path));
-    else if (t->options.index_in_data_dir)
-        rc = pml_path__in_bucket(&path, t->env, t->path, schema, &t->options, e->partition, e->bucket, e->name, err);
-    else
-        path = pml_path__index(t->env, t->path, e->name);
-    if (rc != PML_OK)
-        return rc;
-    if (path != NULL)
-        *out = pml_arena__strdup(arena, path);
+    PML_RETURN_IF(pml_index_file__path(&path, t, schema, e, err));
+    *out = pml_arena__strdup(arena, path);
     pml_env__free(t->env, path);
     return *out == NULL ? pml_error__no_memory(err) : PML_OK;
 }
@@ -65,7 +56,7 @@ static int add_ranges(pml_deletions *d, pml_arena *arena, pml_buf *key, const pm
 /* HASH: which bucket a key is in, for those who write. Global indexes only speed up. */
 static bool says_nothing_of_rows(const pml_index_entry *e)
 {
-    return e->has_global_index || strcmp(e->type, "HASH") == 0;
+    return e->has_global_index || pml_hash_index__is(e);
 }
 
 static int add_entry(pml_deletions *d, pml_arena *arena, pml_buf *key, pml_table *t, const pml_table_schema *schema, const pml_snapshot *s,

@@ -43,8 +43,11 @@ static bool is_system(int32_t field_id)
 int pml_evolution__assembly(pml_assembly *out, pml_arena *arena, const pml_table_schema *schema, const pml_written *w,
                             const pml_field *fields, size_t n, const pml_value *partition, pml_error *err)
 {
+    bool same = w->schema == schema && !w->columns->present;
     PML_RETURN_IF(pml_assembly__init(out, arena, schema, fields, n, partition, err));
-    if (w->schema == schema && !w->columns->present)
+    for (size_t i = 0; i < n && same; i++)
+        same = pml_cast__keeps(&fields[i].type);
+    if (same)
         return PML_OK;
     out->n_stored = 0;
     for (size_t i = 0; i < n; i++) {

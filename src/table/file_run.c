@@ -40,6 +40,7 @@ static int run_open(file_run *run, size_t i, pml_error *err)
                                      .fields = q->fields,
                                      .n_fields = q->n_fields,
                                      .predicate = q->predicate,
+                                     .indexes = q->indexes,
                                      .batch_rows = run->rows_at_once,
                                      .validate_full = q->validate_full};
     return pml_file_source__open(&run->source, &request, err);

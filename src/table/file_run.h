@@ -16,6 +16,7 @@ typedef struct pml_file_run {
     const pml_field *fields;     /* as those of pml_file_source */
     size_t n_fields;
     const pml_pred *predicate; /* for leaving parts of files out, never exact. NULL: none */
+    bool indexes;              /* rows that file indexes exclude by the predicate may be left out: it is about the key only */
     int64_t batch_rows;        /* that the caller asks for */
     bool validate_full;
     bool *found; /* only rows that fulfil the predicate come, and this is set before the first. NULL: nobody wants to know */

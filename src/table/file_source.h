@@ -19,7 +19,7 @@ typedef struct pml_file_source {
     const pml_field *fields;
     size_t n_fields;
     const pml_pred *predicate; /* over columns of the plan's schema; for leaving parts of the file out, never exact. NULL: none */
-    bool indexes; /* rows that file indexes exclude may be left out: never below a merge, which would miss newer rows of a key */
+    bool indexes; /* rows that file indexes exclude may be left out: below a merge, which would miss newer rows of a key, only by its key */
     int64_t batch_rows;
     bool validate_full;
     int32_t part, parts; /* as pml_format_read has them */

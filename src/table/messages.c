@@ -5,6 +5,7 @@
 #include "merge/sections.h"
 #include "meta/column_stats.h"
 #include "meta/serde_message.h"
+#include "table/hash_index.h"
 #include "table/writer.h"
 
 _Static_assert(PML_MESSAGE_VERSION == PML_MESSAGE_VERSION_WRITTEN, "the header names what the serialiser writes");
@@ -29,7 +30,11 @@ int pml_messages_serialize(pml_text *out, const pml_messages *m, size_t i, pml_e
                                         .has_total_buckets = true,
                                         .total_buckets = f->total_buckets,
                                         .n_files = f->n,
-                                        .files = f->files};
+                                        .files = f->files,
+                                        .has_index = f->index != NULL,
+                                        .has_index_before = f->index_before != NULL,
+                                        .index = f->index == NULL ? (pml_index_entry){0} : *f->index,
+                                        .index_before = f->index_before == NULL ? (pml_index_entry){0} : *f->index_before};
     PML_TRY(pml_serde_message__write(&bytes, &message, err));
     PML_TRY(pml_text__of_buf(out, &bytes, err));
 out:
@@ -42,12 +47,16 @@ out:
 static int check_bucket(const pml_table *t, const pml_commit_message *m, pml_error *err)
 {
     int32_t buckets = t->options.bucket;
+    bool dynamic = pml_table_options__is_dynamic(&t->options, t->schema);
     pml_bytes row;
     PML_RETURN_IF(pml_binary_row__uncount(&row, m->partition, t->schema->n_partition_keys, err));
     if (m->has_total_buckets && m->total_buckets != buckets)
         return pml_error__set(err, PML_E_CONFLICT, "a commit message was made for %d buckets, %s has %d", m->total_buckets, t->path,
                               buckets);
-    if (m->bucket < 0 || m->bucket >= (buckets > 0 ? buckets : 1))
+    if (m->has_index && !dynamic)
+        return pml_error__set(err, PML_E_UNSUPPORTED, "needs index-files: a commit message has the index file %s, and %s has no dynamic buckets",
+                              m->index.name, t->path);
+    if (m->bucket < 0 || m->bucket >= (dynamic ? PML_DYNAMIC_BUCKETS_MAX : buckets > 0 ? buckets : 1))
         return pml_error__set(err, PML_E_CORRUPT, "a commit message is of bucket %d, which %s does not have", m->bucket, t->path);
     return PML_OK;
 }
@@ -129,6 +138,32 @@ static int check_file(pml_table *t, const pml_data_file *f, pml_error *err)
     return check_stats(t, f, err);
 }
 
+/* Its index file, and the one that it replaces, are of the message's partition-bucket. */
+static int take_index(pml_new_files *f, pml_table *t, const pml_commit_message *m, pml_error *err)
+{
+    char *path;
+    if (!m->has_index)
+        return PML_OK;
+    pml_index_entry *e = pml_arena__array(&f->arena, 2, sizeof *e);
+    if (e == NULL)
+        return pml_error__no_memory(err);
+    e[0] = m->index;
+    e[1] = m->index_before;
+    for (int i = 0; i < 2; i++) {
+        e[i].kind = i == 0 ? PML_ENTRY_ADD : PML_ENTRY_DELETE;
+        e[i].partition = f->partition;
+        e[i].bucket = f->bucket;
+    }
+    PML_RETURN_IF(pml_index_file__path(&path, t, t->schema, &e[0], err));
+    f->index_path = pml_arena__strdup(&f->arena, path);
+    pml_env__free(t->env, path);
+    if (f->index_path == NULL)
+        return pml_error__no_memory(err);
+    f->index = &e[0];
+    f->index_before = m->has_index_before ? &e[1] : NULL;
+    return PML_OK;
+}
+
 static int read_message(pml_new_files **out, pml_table *t, int32_t version, const pml_blob *bytes, pml_error *err)
 {
     pml_commit_message m;
@@ -150,6 +185,7 @@ static int read_message(pml_new_files **out, pml_table *t, int32_t version, cons
         rc = pml_error__no_memory(err);
         goto out;
     }
+    PML_TRY(take_index(f, t, &m, err));
     f->files = m.files;
     f->cap = m.n_files;
     for (size_t i = 0; i < m.n_files; i++) {

@@ -183,24 +183,27 @@ static int refuse_outside(matcher *m, const pml_commit_decision *d, pml_error *e
     return PML_OK;
 }
 
-/* Append tables have no index files unless rows of theirs were deleted by others; those of a removed partition would have to go. */
-static int refuse_index_files(matcher *m, pml_table *t, const pml_commit_base *base, pml_error *err)
+/* Index files of removed rows go, too: deletion vectors, and the keys of dynamic buckets. */
+static int find_removed_index(pml_commit_decision *d, matcher *m, pml_table *t, const pml_commit_base *base, pml_error *err)
 {
     pml_index_entries index = {0};
     if (base->latest->index_manifest == NULL)
         return PML_OK;
     PML_RETURN_IF(pml_table__load_index_manifest(&index, base->arena, t, base->latest->index_manifest, err));
+    size_t n = 0;
     for (size_t i = 0; i < index.n; i++) {
         bool inside = matches(m, index.v[i].partition);
         PML_RETURN_IF(m->rc);
         if (inside)
-            return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_INDEX, base->latest->index_manifest,
-                                 "needs index-files: %s has index files in a partition that is overwritten", t->path);
+            index.v[n++] = index.v[i];
     }
+    d->n_removed_index = n;
+    d->removed_index = index.v;
     return PML_OK;
 }
 
-static int find_removed(pml_manifest_entries *live, matcher *m, pml_table *t, const pml_commit_base *base, pml_error *err)
+static int find_removed(pml_manifest_entries *live, pml_commit_decision *d, matcher *m, pml_table *t, const pml_commit_base *base,
+                        pml_error *err)
 {
     const pml_live_files_request request = {.keep = keep_matching, .arg = m};
     *live = (pml_manifest_entries){0};
@@ -208,7 +211,7 @@ static int find_removed(pml_manifest_entries *live, matcher *m, pml_table *t, co
         return PML_OK;
     PML_RETURN_IF(pml_table__live_files(live, base->arena, t, base->latest, &request, err));
     PML_RETURN_IF(m->rc);
-    return refuse_index_files(m, t, base, err);
+    return find_removed_index(d, m, t, base, err);
 }
 
 int pml_overwrite__decide(pml_commit_decision *d, const char **progress, const pml_overwrite *o, pml_table *t,
@@ -223,7 +226,7 @@ int pml_overwrite__decide(pml_commit_decision *d, const char **progress, const p
     PML_TRY(o->specs == NULL ? match_new_files(&v, &m.n, base->arena, d, t, err) : parse_specs(&v, &m.n, base->arena, o, t, err));
     m.v = v;
     PML_TRY(refuse_outside(&m, d, err));
-    PML_TRY(find_removed(&live, &m, t, base, err));
+    PML_TRY(find_removed(&live, d, &m, t, base, err));
     d->n_removed = live.n;
     d->removed = live.v;
     PML_TRY(o->note->write(o->note->arg, progress, base, d->identifier, m.v, m.n, &live, err));

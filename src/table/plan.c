@@ -37,6 +37,7 @@ void pml_plan_free(pml_plan *p)
     if (p->pins != NULL)
         p->memory->release(p->pins);
     pml_plan_free(p->other); /* which has none itself */
+    pml_plan_free(p->base);  /* nor has that */
     for (size_t i = 0; i < p->n_splits && p->splits[i].plan == NULL; i++)
         for (pml_split *s = &p->splits[i]; s != NULL; s = s->before)
             for (size_t j = 0; j < s->n_files; j++)
@@ -58,7 +59,7 @@ static int choose_snapshot(pml_snapshot *s, bool *found, pml_plan *p, const pml_
     return PML_OK;
 }
 
-static pml_snapshot_choice choice_of(const pml_scan *scan)
+pml_snapshot_choice pml_plan__choice(const pml_scan *scan)
 {
     return scan->travel.by == PML_SCAN_LATEST ? PML_CHOSE_LATEST : scan->travel.by == PML_SCAN_TAG ? PML_CHOSE_TAG : PML_CHOSE_SNAPSHOT;
 }
@@ -74,7 +75,7 @@ static int pin_and_choose(pml_snapshot *s, bool *found, pml_plan *p, const pml_s
         PML_RETURN_IF(choose_snapshot(s, found, p, scan, min_snapshot, err));
         if (scan->memory == NULL)
             return PML_OK;
-        int rc = scan->memory->resolve(p->pins, &again, *found ? s : NULL, choice_of(scan), err);
+        int rc = scan->memory->resolve(p->pins, &again, *found ? s : NULL, pml_plan__choice(scan), err);
         if (rc == PML_OK || !again || tries <= 0)
             return rc;
         scan->memory->release(p->pins);
@@ -203,28 +204,6 @@ out:
     return rc;
 }
 
-static bool same_fields(const pml_table_schema *a, const pml_table_schema *b)
-{
-    if (a->n_fields != b->n_fields)
-        return false;
-    for (size_t i = 0; i < a->n_fields; i++)
-        if (a->fields[i].id != b->fields[i].id || strcmp(a->fields[i].name, b->fields[i].name) != 0 ||
-            !pml_type__equal(&a->fields[i].type, &b->fields[i].type, true))
-            return false;
-    return true;
-}
-
-/* Rows in memory have the columns of one schema (docs/realtime.md, "What is refused"). */
-static int refuse_other_schema(const pml_plan *p, const pml_table_schema *written, const pml_data_file *f, pml_error *err)
-{
-    if (p->memory == NULL || same_fields(written, p->schema))
-        return PML_OK;
-    return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_DATA_FILE, f->name,
-                         "needs schema-evolution: %s of %s was written with schema %lld, the read is at schema %lld and their columns "
-                         "differ, which a plan with rows in memory does not read",
-                         f->name, p->table->path, (long long)f->schema_id, (long long)p->schema->id);
-}
-
 int pml_plan__refuse_file(pml_plan *p, int32_t bucket, const pml_data_file *f, pml_error *err)
 {
     char format[16];
@@ -243,7 +222,6 @@ int pml_plan__refuse_file(pml_plan *p, int32_t bucket, const pml_data_file *f, p
                              f->name, p->table->path, bucket);
     if (written == p->schema || written == p->castable)
         return PML_OK;
-    PML_RETURN_IF(refuse_other_schema(p, written, f, err));
     return check_casts(p, written, f, err);
 }
 

@@ -116,7 +116,7 @@ int pml_bucket_choice__new(pml_bucket_choice **out, pml_env *env, const pml_tabl
         *out = c;
     else
         pml_bucket_choice__free(c);
-    return rc == PML_E_NOMEM ? rc : PML_OK;
+    return rc == PML_E_NOMEM ? pml_error__no_memory(err) : PML_OK;
 }
 
 void pml_bucket_choice__free(pml_bucket_choice *c)

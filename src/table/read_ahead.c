@@ -38,6 +38,12 @@ void pml_ahead__opened(pml_ahead_merge *m)
     pml_mutex__unlock(a->mu);
 }
 
+static void end_locked(pml_ahead_run *r)
+{
+    r->ahead->unread -= !r->ended;
+    r->ended = true;
+}
+
 /* The next batch of a run that nobody reads and that has room. */
 static void read_locked(pml_ahead_run *r)
 {
@@ -56,7 +62,7 @@ static void read_locked(pml_ahead_run *r)
         r->bytes[at] = bytes;
         a->bytes += bytes;
     } else {
-        r->ended = true;
+        end_locked(r);
         r->rc = rc;
         r->err = err;
     }
@@ -119,6 +125,7 @@ static void ahead_drop(void *ctx)
     *(r->behind == NULL ? &a->last : &r->behind->before) = r->before;
     while (r->busy)
         pml_cond__wait(a->work, a->mu);
+    end_locked(r);
     while (r->n > 0) {
         batch_take_locked(&batch, r);
         batch.release(&batch);
@@ -139,6 +146,7 @@ int pml_ahead__take(pml_run *run, pml_ahead_merge *m, const pml_field *fields, s
     r->before = a->last;
     *(a->last == NULL ? &a->first : &a->last->behind) = r;
     a->last = r;
+    a->unread++;
     pml_mutex__unlock(a->mu);
     run->next = ahead_next;
     run->drop = ahead_drop;

@@ -22,6 +22,7 @@ typedef struct pml_ahead {
     struct pml_ahead_run *first, *last; /* oldest first */
     uint64_t bytes;  /* that wait in runs */
     unsigned opening; /* merges that were begun and have no runs yet */
+    size_t unread;    /* runs that have not ended */
 } pml_ahead;
 
 /* One merge on its way. */

@@ -69,6 +69,7 @@ static int run_make(pml_run *out, merge_reader *r, const pml_section *s, const p
                                   .fields = r->layout.fields,
                                   .n_fields = r->layout.n_fields,
                                   .predicate = alone ? r->predicate : r->key_predicate,
+                                  .indexes = r->plan->table->options.file_index_read && (!alone || r->predicate == r->key_predicate),
                                   .batch_rows = r->batch_rows,
                                   .validate_full = r->validate_full,
                                   .found = r->probes == NULL ? NULL : &r->found};

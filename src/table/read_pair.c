@@ -86,13 +86,10 @@ static const pml_merge_row *later_of(const pair_reader *r, const pml_merge_group
     return &g->rows[tie(g) ? g->rows[0].level == r->waits : 1];
 }
 
-/* One key: at most one row of each side, told apart by their levels. Where the row before is the later one, Java shows nothing. */
+/* One key: at most one row of each side (one_of_run), told apart by their levels. Where the row before is the later one, Java shows nothing. */
 static int decide(void *self, const pml_merge_group *g, pml_merge_output *o, pml_error *err)
 {
     pair_reader *r = self;
-    if (g->n > 2)
-        return pml_error__set(err, PML_E_CORRUPT, "a key of %s has %zu rows before and after a change, at most two can be",
-                              r->plan->table->path, g->n);
     const pml_merge_row *last = g->n == 1 ? &g->rows[0] : later_of(r, g);
     bool adds = !pml_row_kind__is_retract(last->kind);
     r->waits = g->n == 1 ? 1 - last->level : last->level;
@@ -142,14 +139,15 @@ static int make_layout(pair_reader *r, pml_error *err)
     r->fields[n] = pml_field_sequence_number;
     r->fields[n + 1] = pml_field_value_kind;
     for (size_t i = 0; i < n; i++) {
-        r->types[i] = &r->fields[i].type;
-        r->values[i] = (int32_t)i;
+        if (r->fields[i].id == PML_ID_SEQUENCE) /* a column that audit logs show: a row is the same with another number */
+            continue;
+        r->types[r->n_values] = &r->fields[i].type;
+        r->values[r->n_values++] = (int32_t)i;
     }
     for (size_t i = 0; i < s->n_keys; i++)
         keys[i] = s->key_index[i];
     now.options = r->plan->table->schema->options;
     now.n_options = r->plan->table->schema->n_options;
-    r->n_values = n;
     r->layout = (pml_merge_layout){.fields = r->fields,
                                    .n_fields = n + 2,
                                    .keys = keys,
@@ -195,6 +193,7 @@ static int open_diff(pair_reader *r, const pml_merge_read *q, pml_error *err)
                                        .columns = columns,
                                        .n_columns = q->n_fields,
                                        .keep_retracts = r->plan->keep_retracts,
+                                       .one_of_run = true,
                                        .batch_rows = q->batch_rows};
     return pml_merge__open(&r->merge, r->env, &request, runs, 2, err);
 }

@@ -5,7 +5,7 @@
  *   1. The plan is walked as pieces: a file or, of a large one, a part of it; then the memory of its split. A split whose files are
  *      merged is one piece, and so are files with columns of the same rows.
  *   2. Each thread takes the next piece, reads it whole and puts its batches into the piece's queue. Where pieces merge, threads rather
- *      read the runs of merges ahead that others do (read_ahead.h), and only begin another piece when there is nothing to read.
+ *      read the runs of merges ahead that others do (read_ahead.h), and begin another piece when there are few runs left to read.
  *   3. The caller takes the batches of the first piece until it ends, then those of the second one, and so on.
  *
  * Memory is bounded twice: at most WINDOW_PER_THREAD pieces per thread are begun and not yet given out, and a piece stops when its
@@ -28,10 +28,13 @@
 enum {
     WINDOW_PER_THREAD = 2,
     QUEUE_BATCHES_MAX = 256,
-    BURST = 16, /* the caller is woken for so many batches: a wake-up costs as much as reading a hundred rows */
-    PARTS_MAX = 1024
+    BURST = 16, /* the caller is woken for so many batches, or BURST_BYTES: a wake-up costs as much as reading a hundred rows */
+    PARTS_MAX = 1024,
+    THREADS_PER_MERGE = 2,
+    RUNS_PER_THREAD = 2
 };
 #define QUEUE_BYTES_MAX ((uint64_t)16 << 20)
+#define BURST_BYTES     ((uint64_t)1 << 20)
 #define PART_BYTES      ((int64_t)4 << 20) /* of a file, all of its columns: some 150,000 rows */
 #define ONCE_BYTES      ((int64_t)4 << 20) /* of what is read at once */
 enum {
@@ -125,6 +128,11 @@ static bool is_full(const piece_queue *q)
     return q->n == QUEUE_BATCHES_MAX || q->bytes >= QUEUE_BYTES_MAX;
 }
 
+static bool is_burst(const piece_queue *q)
+{
+    return q->n >= BURST || q->bytes >= BURST_BYTES;
+}
+
 /* Moves the batch in. False: the reader was stopped, the batch is released. */
 static bool batch_put(parallel_reader *r, piece_queue *q, struct ArrowArray *batch)
 {
@@ -138,9 +146,10 @@ static bool batch_put(parallel_reader *r, piece_queue *q, struct ArrowArray *bat
     if (row_bytes > r->row_bytes)
         r->row_bytes = row_bytes;
     if (go_on) {
+        bool was_burst = is_burst(q);
         q->batches[(q->first + q->n++) % QUEUE_BATCHES_MAX] = *batch;
         q->bytes += bytes;
-        if (q->n == BURST || is_full(q))
+        if (!was_burst && is_burst(q))
             pml_cond__signal(&r->news);
     }
     pml_mutex__unlock(&r->mu);
@@ -197,11 +206,18 @@ static int piece_read(parallel_reader *r, piece_queue *q, int64_t rows_at_once, 
     return piece_read_from(r, q, r->batch_rows, &done, err);
 }
 
+/* Whether the merges on their way keep all threads busy: three quarters of each are decoding, which threads share run by run. Another one
+   would hold a page more of each column of each run. */
+static bool enough_merges_locked(const parallel_reader *r)
+{
+    return r->merging * THREADS_PER_MERGE >= r->options.threads && r->ahead.unread >= (size_t)r->options.threads * RUNS_PER_THREAD;
+}
+
 /* The next piece, if one may be begun; NULL: none. */
 static piece_queue *piece_begin_locked(parallel_reader *r)
 {
     pml_split_piece piece;
-    if (r->exhausted || r->begun - r->given == r->window || r->ahead.opening > 0)
+    if (r->exhausted || r->begun - r->given == r->window || r->ahead.opening > 0 || enough_merges_locked(r))
         return NULL;
     if (!piece_next_locked(r, &piece)) {
         r->exhausted = true;
@@ -284,7 +300,7 @@ static int next_locked(parallel_reader *r, struct ArrowArray *out, pml_error *er
         piece_queue *q = r->given == r->begun ? NULL : &r->queues[r->given % r->window];
         if (q == NULL && r->exhausted)
             return PML_OK;
-        if (q != NULL && q->n > 0 && (r->in_burst || q->ended || q->n >= BURST || is_full(q))) {
+        if (q != NULL && q->n > 0 && (r->in_burst || q->ended || is_burst(q))) {
             r->in_burst = q->n > 1;
             batch_take_locked(r, q, out);
             return PML_OK;

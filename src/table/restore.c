@@ -40,6 +40,12 @@ static int restore_entry(pml_restore *r, pml_buf *key, const pml_manifest_entry 
     return PML_OK;
 }
 
+/* Rows of the others have no order that their numbers would tell. */
+static bool needs_restore(const pml_table *t)
+{
+    return t->options.bucket >= 1 || pml_table_options__is_dynamic(&t->options, t->schema);
+}
+
 int pml_restore__load(pml_restore *out, pml_table *t, pml_error *err)
 {
     pml_arena scratch;
@@ -52,7 +58,7 @@ int pml_restore__load(pml_restore *out, pml_table *t, pml_error *err)
     pml_arena__init(&out->arena, t->env);
     pml_map__init(&out->last_sequence, t->env);
     pml_map__init(&out->total_buckets, t->env);
-    if (t->options.bucket < 1)
+    if (!needs_restore(t))
         return PML_OK;
     pml_arena__init(&scratch, t->env);
     pml_buf__init(&key, t->env, SIZE_MAX / 2);
@@ -77,7 +83,7 @@ int pml_restore__first_sequence(int64_t *first, const pml_restore *r, const pml_
     pml_buf key;
     int rc = PML_OK;
     *first = 0;
-    if (t->options.bucket < 1)
+    if (!needs_restore(t))
         return PML_OK;
     const int32_t *total = pml_map__get(&r->total_buckets, partition.ptr, partition.len);
     if (total != NULL && *total > 0 && *total != t->options.bucket)

@@ -50,6 +50,9 @@ void pml_new_files__delete(pml_new_files *f)
 {
     for (size_t i = 0; i < f->n; i++)
         (void)pml_file__remove(f->env, f->paths[i], NULL);
+    if (f->index != NULL)
+        (void)pml_file__remove(f->env, f->index_path, NULL);
+    f->index = NULL;
     f->n = 0;
     f->rows = 0;
 }

@@ -20,12 +20,18 @@ typedef struct pml_new_files {
     const char **paths;
     /* What commits of this process made of them. Guarded by nothing: a commit belongs to one thread at a time, and so do its messages. */
     enum { PML_FILES_NEW = 0, PML_FILES_UNKNOWN, PML_FILES_COMMITTED } fate;
+    /* Dynamic buckets (table/bucket_assigner.h). keys: what stands for the index files of the partition that the bucket was chosen by;
+       without has_keys nobody knows them any more. */
+    bool has_keys;
+    uint64_t keys;
+    const pml_index_entry *index, *index_before; /* the new index file and the one that it replaces; NULL: none */
+    const char *index_path;
     bool copied; /* came from bytes, or went into some: others may have committed them */
 } pml_new_files;
 
 int pml_new_files__init(pml_new_files *f, pml_env *env, pml_bytes partition, int32_t bucket, int32_t total_buckets);
 void pml_new_files__clear(pml_new_files *f);
-/* Deletes the files. The caller knows that no snapshot names them. Errors are ignored: orphans are cleaned later. */
+/* Deletes the files, that of the index too. The caller knows that no snapshot names them. Errors are ignored: orphans are cleaned later. */
 void pml_new_files__delete(pml_new_files *f);
 
 /* Names of data files: one random uuid and one counter per writer and partition-bucket. */

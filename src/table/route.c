@@ -6,6 +6,7 @@
 
 #include "columnar/bucket.h"
 #include "meta/partition.h"
+#include "table/key_buckets.h"
 
 void pml_route__clear(pml_route *r)
 {
@@ -35,6 +36,7 @@ typedef struct routing {
     int32_t partition_columns[PML_PARTITION_KEYS_MAX];
     bool one_slice;    /* one row, or one place for all: nothing will be looked up */
     int32_t *buckets;  /* of each row; NULL: all 0 */
+    bool given;        /* they are the caller's */
     int32_t one_bucket; /* memory for one row */
     uint32_t *slice_of; /* of each row */
 } routing;
@@ -124,7 +126,7 @@ static int assign_by_bucket(routing *g, const struct ArrowArray *batch, uint32_t
 
 static int assign_slices(routing *g, const struct ArrowArray *batch, pml_error *err)
 {
-    int32_t total = g->t->options.bucket;
+    int32_t total = g->given ? PML_DYNAMIC_BUCKETS_MAX : g->t->options.bucket;
     if (g->t->schema->n_partition_keys == 0 && g->buckets != NULL && total <= BUCKETS_IN_TABLE) {
         uint32_t *slice_of_bucket = pml_env__calloc(g->t->env, (size_t)total, sizeof *slice_of_bucket);
         int rc = slice_of_bucket == NULL ? pml_error__no_memory(err)
@@ -204,9 +206,10 @@ static int partition_columns(routing *g, int32_t first_column, pml_error *err)
     return PML_OK;
 }
 
-int pml_route__batch(pml_route *out, const pml_table *t, const struct ArrowArray *batch, int32_t first_column, pml_error *err)
+static int route_rows(pml_route *out, const pml_table *t, const int32_t *buckets, const struct ArrowArray *batch, int32_t first_column,
+                      pml_error *err)
 {
-    routing g = {.route = out, .t = t};
+    routing g = {.route = out, .t = t, .buckets = (int32_t *)buckets, .given = buckets != NULL};
     const pml_table_schema *s = t->schema;
     int rc = PML_OK;
     *out = (pml_route){0};
@@ -216,7 +219,8 @@ int pml_route__batch(pml_route *out, const pml_table *t, const struct ArrowArray
     if (batch->length == 0)
         goto out;
     PML_TRY(partition_columns(&g, first_column, err));
-    PML_TRY(assign_buckets(&g, batch, first_column, err));
+    if (!g.given)
+        PML_TRY(assign_buckets(&g, batch, first_column, err));
     if (batch->length == 1 || (s->n_partition_keys == 0 && g.buckets == NULL)) { /* one slice, no look at further rows */
         uint32_t index;
         g.one_slice = true;
@@ -233,13 +237,24 @@ int pml_route__batch(pml_route *out, const pml_table *t, const struct ArrowArray
     PML_TRY(deal_rows(&g, batch->length, err));
 out:
     pml_env__free(t->env, g.slice_of);
-    if (g.buckets != &g.one_bucket)
+    if (g.buckets != &g.one_bucket && !g.given)
         pml_env__free(t->env, g.buckets);
     pml_buf__clear(&g.key);
     pml_map__clear(&g.by_key, NULL);
     if (rc != PML_OK)
         pml_route__clear(out);
     return rc;
+}
+
+int pml_route__batch(pml_route *out, const pml_table *t, const struct ArrowArray *batch, int32_t first_column, pml_error *err)
+{
+    return route_rows(out, t, NULL, batch, first_column, err);
+}
+
+int pml_route__assigned(pml_route *out, const pml_table *t, const int32_t *buckets, const struct ArrowArray *batch, int32_t first_column,
+                        pml_error *err)
+{
+    return route_rows(out, t, buckets, batch, first_column, err);
 }
 
 int pml_route__partition_of(pml_bytes *out, pml_arena *arena, const pml_table *t, const struct ArrowArray *batch, int64_t row,

@@ -21,6 +21,9 @@ typedef struct pml_route {
 
 /* The batch has all table columns (first_column: how many other columns come before them). Its rows are checked already. */
 int pml_route__batch(pml_route *out, const pml_table *t, const struct ArrowArray *batch, int32_t first_column, pml_error *err);
+/* The same where the bucket of each row is known already: below PML_DYNAMIC_BUCKETS_MAX (table/bucket_assigner.h). */
+int pml_route__assigned(pml_route *out, const pml_table *t, const int32_t *buckets, const struct ArrowArray *batch, int32_t first_column,
+                        pml_error *err);
 /* Counted partition row of one row, in the arena. */
 int pml_route__partition_of(pml_bytes *out, pml_arena *arena, const pml_table *t, const struct ArrowArray *batch, int64_t row,
                             int32_t first_column, pml_error *err);

@@ -57,6 +57,26 @@ static int info_fill(pml_route_info *info, pml_routes *r, const pml_route_slice 
     return info_texts(info, &r->route.arena, r->table, s->partition, err);
 }
 
+/* In dynamic buckets keys that the table has are where they are; of new ones this is where one writer would put them. */
+static int route(pml_route *out, pml_table *t, const struct ArrowArray *batch, pml_error *err)
+{
+    pml_bucket_assigner *a = NULL;
+    int32_t *buckets = NULL;
+    int rc;
+    if (!pml_table_options__is_dynamic(&t->options, t->schema))
+        return pml_route__batch(out, t, batch, 0, err);
+    PML_TRY(pml_bucket_assigner__new(&a, t, err));
+    buckets = pml_env__alloc(t->env, (size_t)batch->length * sizeof *buckets);
+    if (buckets == NULL)
+        PML_TRY(pml_error__no_memory(err));
+    PML_TRY(pml_bucket_assigner__assign(buckets, a, batch, 0, err));
+    PML_TRY(pml_route__assigned(out, t, buckets, batch, 0, err));
+out:
+    pml_env__free(t->env, buckets);
+    pml_bucket_assigner__free(a);
+    return rc;
+}
+
 int pml_table_route(pml_routes **out, pml_table *t, const struct ArrowArray *array, const struct ArrowSchema *schema,
                     pml_error *err)
 {
@@ -71,7 +91,7 @@ int pml_table_route(pml_routes **out, pml_table *t, const struct ArrowArray *arr
         return pml_error__no_memory(err);
     pml_table_acquire(t);
     r->table = t;
-    PML_TRY(pml_route__batch(&r->route, t, array, 0, err));
+    PML_TRY(route(&r->route, t, array, err));
     if (r->route.n > 0) {
         r->infos = pml_arena__array(&r->route.arena, r->route.n, sizeof *r->infos);
         if (r->infos == NULL) {

@@ -36,62 +36,72 @@ bool pml_row_kinds__drops_any(const pml_row_kinds *k, const int8_t *kinds, int64
     return false;
 }
 
-/* One kind, in a batch or found to be wrong. */
+/* One kind, in a batch or found to be wrong. Errors do not say which row it is of, but for what tables without a key do not take. */
 static int check_kind(const pml_row_kinds *k, int8_t kind, int64_t row, pml_error *err)
 {
     if (kind < PML_ROW_INSERT || kind > PML_ROW_DELETE)
-        return pml_error__at(err, PML_E_INVAL, PML_PLACE_ROW, NULL, "row %lld: _VALUE_KIND is %d, which is none of 0 +I, 1 -U, 2 +U, 3 -D", (long long)row, kind);
+        return pml_error__at(err, PML_E_INVAL, PML_PLACE_ROW, NULL, "_VALUE_KIND is %d, which is none of 0 +I, 1 -U, 2 +U, 3 -D", kind);
     if (k->function == NULL && kind != PML_ROW_INSERT)
         return pml_error__set(err, PML_E_UNSUPPORTED, "needs primary-key: row %lld is of kind %s, and tables without one take +I only",
                               (long long)row, kind_texts[kind]);
     if (k->function == NULL || pml_row_kinds__drops(k, kind))
         return PML_OK;
     int rc = pml_merge_engine__check_kind(k->function, kind, err);
-    if (rc == PML_OK)
-        return rc;
-    if (err != NULL)
+    if (rc != PML_OK && err != NULL)
         err->place = PML_PLACE_ROW;
-    return pml_error__prefix(err, rc, "row %lld of a batch for %s", (long long)row, k->table->path);
+    return rc;
 }
 
-static int of_given(int8_t *kinds, const pml_row_kinds *k, const int8_t *given, int64_t n, pml_error *err)
-{
-    for (int64_t i = 0; i < n; i++) {
-        PML_RETURN_IF(check_kind(k, given[i], i, err));
-        kinds[i] = given[i];
-    }
-    return PML_OK;
-}
-
-static int of_text(int8_t *kinds, const pml_row_kinds *k, const struct ArrowArray *batch, pml_error *err)
+static int kind_of_text(int8_t *kind, const pml_row_kinds *k, const struct ArrowArray *batch, int64_t i, pml_error *err)
 {
     const struct ArrowArray *a = batch->children[k->column];
-    const char *name = k->table->schema->fields[k->column].name;
-    for (int64_t i = 0; i < batch->length; i++) {
-        int8_t kind = 0;
-        int64_t row = batch->offset + i;
-        pml_bytes text = pml_array__is_null(a, row) ? (pml_bytes){0} : pml_text_at(a, row);
-        while (kind < 4 && !pml_bytes_equal(text, (pml_bytes){(const uint8_t *)kind_texts[kind], 2}))
-            kind++;
-        if (kind == 4)
-            return pml_error__at(err, PML_E_INVAL, PML_PLACE_ROW, NULL, "row %lld: column %s, which gives the kind of a row, is %s%.*s; it must be +I, -U, +U or -D",
-                                  (long long)i, name, text.ptr == NULL ? "null" : "", (int)(text.len < 40 ? text.len : 40),
-                                  text.ptr == NULL ? "" : (const char *)text.ptr);
-        PML_RETURN_IF(check_kind(k, kind, i, err));
-        kinds[i] = kind;
+    int64_t row = batch->offset + i;
+    pml_bytes text = pml_array__is_null(a, row) ? (pml_bytes){0} : pml_text_at(a, row);
+    for (*kind = 0; *kind < 4; ++*kind)
+        if (pml_bytes_equal(text, (pml_bytes){(const uint8_t *)kind_texts[*kind], 2}))
+            return PML_OK;
+    return pml_error__at(err, PML_E_INVAL, PML_PLACE_ROW, NULL, "column %s, which gives the kind of a row, is %s%.*s; it must be +I, -U, +U or -D",
+                         k->table->schema->fields[k->column].name, text.ptr == NULL ? "null" : "", (int)(text.len < 40 ? text.len : 40),
+                         text.ptr == NULL ? "" : (const char *)text.ptr);
+}
+
+static int kind_at(int8_t *kind, const pml_row_kinds *k, const struct ArrowArray *batch, const int8_t *given, int64_t i, pml_error *err)
+{
+    if (k->column >= 0)
+        PML_RETURN_IF(kind_of_text(kind, k, batch, i, err));
+    else
+        *kind = given[i];
+    return check_kind(k, *kind, i, err);
+}
+
+int pml_row_kinds__check(int64_t *wrong, const pml_row_kinds *k, const struct ArrowArray *batch, const int8_t *given, pml_error *err)
+{
+    int8_t kind;
+    *wrong = -1;
+    for (int64_t i = 0; (given != NULL || k->column >= 0) && i < batch->length; i++) {
+        int rc = kind_at(&kind, k, batch, given, i, err);
+        if (rc != PML_OK) {
+            *wrong = i;
+            return rc;
+        }
     }
     return PML_OK;
 }
 
 int pml_row_kinds__of(int8_t **kinds, const pml_row_kinds *k, const struct ArrowArray *batch, const int8_t *given, pml_error *err)
 {
+    int rc = PML_OK;
     *kinds = NULL;
     if (batch->length == 0 || (given == NULL && k->column < 0))
         return PML_OK;
     int8_t *v = pml_env__alloc(k->env, (size_t)batch->length);
     if (v == NULL)
         return pml_error__no_memory(err);
-    int rc = k->column >= 0 ? of_text(v, k, batch, err) : of_given(v, k, given, batch->length, err);
+    for (int64_t i = 0; rc == PML_OK && i < batch->length; i++) {
+        rc = kind_at(&v[i], k, batch, given, i, err);
+        if (rc == PML_E_INVAL)
+            rc = pml_error__prefix(err, rc, "row %lld of a batch for %s", (long long)i, k->table->path);
+    }
     if (rc == PML_OK)
         *kinds = v;
     else

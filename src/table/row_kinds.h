@@ -23,6 +23,8 @@ int pml_row_kinds__init(pml_row_kinds *out, const pml_table *t, const pml_merge_
    *kinds is owned, by pml_env__free; NULL: all +I. PML_E_INVAL naming the row: null, no kind, one that the merge engine cannot merge.
    PML_E_UNSUPPORTED: not +I in a table without primary key. */
 int pml_row_kinds__of(int8_t **kinds, const pml_row_kinds *k, const struct ArrowArray *batch, const int8_t *given, pml_error *err);
+/* The same without the kinds. *wrong: the row of which the error tells, without saying so. */
+int pml_row_kinds__check(int64_t *wrong, const pml_row_kinds *k, const struct ArrowArray *batch, const int8_t *given, pml_error *err);
 /* Whether rows of this kind are passed over. */
 static inline bool pml_row_kinds__drops(const pml_row_kinds *k, int8_t kind)
 {

@@ -33,6 +33,7 @@ typedef struct rows_csv {
     pml_csv_scan scan;
     bool has_header;
     int64_t row; /* rows given out before this batch */
+    pml_rows_kinds kinds;
 } rows_csv;
 
 static bool is_text_in_csv(const pml_type *t)
@@ -196,7 +197,7 @@ static int batch_complete(rows_csv *r, struct ArrowArray *out, struct ArrowArray
         }
     }
     PML_TRY(pml_batch__from_columns(out, r->env, columns, r->n_fields, batch->length, err));
-    rc = pml_rows_input__check_batch(r->name, r->fields, r->n_fields, out, r->row, err);
+    rc = pml_rows_input__check_batch(r->name, r->fields, r->n_fields, &r->kinds, out, r->row, err);
     if (rc != PML_OK)
         pml_array__release(out);
     r->row += batch->length;
@@ -276,6 +277,7 @@ static void csv_drop(void *owner)
     pml_arena__clear(&r->kept);
     pml_env__free(env, r->columns);
     pml_env__free(env, r->name);
+    pml_rows_kinds__clear(&r->kinds);
     pml_table_release(r->table);
     pml_env__free(env, r);
     pml_env_release(env);
@@ -314,6 +316,7 @@ static int csv_open(rows_csv *r, const pml_rows_input *in, pml_error *err)
     struct ArrowSchema schema = {0};
     pml_csv_file *f = NULL;
     int rc;
+    PML_TRY(pml_rows_kinds__init(&r->kinds, in->table, err));
     PML_TRY(pml_csv_file__open(&f, in, err));
     if (options.header)
         PML_TRY(header_read(r, f, in, options.delimiter, err));

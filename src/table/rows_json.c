@@ -33,6 +33,8 @@ typedef struct rows_json {
     pml_buf patched; /* a line with -0 made -0.0 */
     pml_arena arena; /* bytes of one row */
     pml_builder *builder;
+    int64_t *lines;  /* of the rows in the builder */
+    pml_rows_kinds kinds;
     int failed; /* the first error; the stream stays at it */
 } rows_json;
 
@@ -45,6 +47,8 @@ static void json_drop(void *owner)
     pml_buf__clear(&r->patched);
     pml_buf__clear(&r->text);
     pml_rows_source__close(&r->source);
+    pml_rows_kinds__clear(&r->kinds);
+    pml_env__free(env, r->lines);
     pml_env__free(env, r->own_fields);
     pml_env__free(env, r->path);
     pml_table_release(r->table);
@@ -179,6 +183,19 @@ static int json_add_line(rows_json *r, pml_bytes line, pml_error *err)
     return rc;
 }
 
+/* The batch of the rows in the builder. */
+static int json_finish(rows_json *r, struct ArrowArray *out, pml_error *err)
+{
+    int64_t wrong = -1;
+    PML_RETURN_IF(pml_builder__finish(r->builder, out, err));
+    const struct ArrowArray *kinds = r->own_fields == NULL ? NULL : out->children[r->n_fields - 1];
+    int rc = pml_rows_kinds__check(&wrong, &r->kinds, out, kinds == NULL ? NULL : (const int8_t *)kinds->buffers[1] + kinds->offset, err);
+    if (rc == PML_OK)
+        return rc;
+    pml_array__release(out);
+    return pml_error__prefix(err, rc, "%s, line %lld", r->path, (long long)r->lines[wrong]);
+}
+
 static int json_next(void *owner, struct ArrowArray *out, pml_error *err)
 {
     rows_json *r = owner;
@@ -194,10 +211,11 @@ static int json_next(void *owner, struct ArrowArray *out, pml_error *err)
         if (line.ptr == NULL)
             break;
         text_bytes += line.len;
+        r->lines[pml_builder__length(r->builder)] = r->line_number;
         PML_TRY(json_add_line(r, line, err));
     }
     if (pml_builder__length(r->builder) > 0)
-        PML_TRY(pml_builder__finish(r->builder, out, err));
+        PML_TRY(json_finish(r, out, err));
 out:
     r->failed = rc;
     return rc;
@@ -242,7 +260,13 @@ int pml_rows_json__open(struct ArrowArrayStream *out, const pml_rows_input *in, 
         rc = pml_error__no_memory(err);
         goto out;
     }
+    r->lines = pml_env__calloc(in->env, (size_t)r->batch_rows, sizeof *r->lines);
+    if (r->lines == NULL) {
+        rc = pml_error__no_memory(err);
+        goto out;
+    }
     PML_TRY(json_fields(r, in, err));
+    PML_TRY(pml_rows_kinds__init(&r->kinds, in->table, err));
     r->row_type = (pml_type){.kind = PML_TYPE_ROW, .n_children = r->n_fields, .children = (pml_field *)(uintptr_t)r->fields};
     PML_TRY(pml_rows_source__open(&r->source, in->env, in->path, in->options, err));
     r->source.path = r->path;

@@ -50,9 +50,38 @@ int pml_rows_input__wrong_row(int rc, const char *file, pml_error *err)
     return strstr(err->message, file) != NULL ? rc : pml_error__prefix(err, rc, "%s", file);
 }
 
-int pml_rows_input__check_batch(const char *file, const pml_field *fields, size_t n, const struct ArrowArray *batch,
-                                int64_t row, pml_error *err)
+int pml_rows_kinds__init(pml_rows_kinds *out, const pml_table *t, pml_error *err)
 {
+    memset(out, 0, sizeof *out);
+    if (t->schema->n_keys == 0)
+        return PML_OK;
+    int rc = pml_write_function__init(&out->function, t->env, t->schema, t->overrides, t->n_overrides, NULL);
+    if (rc != PML_OK)
+        return rc == PML_E_NOMEM ? pml_error__no_memory(err) : PML_OK;
+    rc = pml_row_kinds__init(&out->rule, t, &out->function.function, NULL);
+    out->on = rc == PML_OK;
+    if (!out->on)
+        pml_write_function__clear(&out->function);
+    return rc == PML_E_NOMEM ? pml_error__no_memory(err) : PML_OK;
+}
+
+void pml_rows_kinds__clear(pml_rows_kinds *k)
+{
+    if (k->on)
+        pml_write_function__clear(&k->function);
+    k->on = false;
+}
+
+int pml_rows_kinds__check(int64_t *wrong, const pml_rows_kinds *k, const struct ArrowArray *batch, const int8_t *given, pml_error *err)
+{
+    *wrong = -1;
+    return k->on ? pml_row_kinds__check(wrong, &k->rule, batch, given, err) : PML_OK;
+}
+
+int pml_rows_input__check_batch(const char *file, const pml_field *fields, size_t n, const pml_rows_kinds *kinds,
+                                const struct ArrowArray *batch, int64_t row, pml_error *err)
+{
+    int64_t wrong;
     for (size_t i = 0; i < n; i++) {
         const struct ArrowArray *a = batch->children[i];
         if (fields[i].type.nullable || a->n_buffers == 0 || a->buffers[0] == NULL || a->null_count == 0)
@@ -63,7 +92,9 @@ int pml_rows_input__check_batch(const char *file, const pml_field *fields, size_
                                      "%s, row %lld: column \"%s\" is NOT NULL, the row has null", file,
                                      (long long)(row + k + 1), fields[i].name);
     }
-    return pml_rows_input__wrong_row(pml_batch__check(batch, fields, n, PML_CHECK_FULL, err), file, err);
+    PML_RETURN_IF(pml_rows_input__wrong_row(pml_batch__check(batch, fields, n, PML_CHECK_FULL, err), file, err));
+    int rc = pml_rows_kinds__check(&wrong, kinds, batch, NULL, err);
+    return rc == PML_OK ? rc : pml_error__prefix(err, rc, "%s, row %lld", file, (long long)(row + wrong + 1));
 }
 
 static int format_from_name(int32_t *format, const char *path, pml_error *err)

@@ -70,6 +70,7 @@ typedef struct rows_parquet {
     const pml_field *fields;
     size_t n_fields;
     int64_t row; /* rows given out */
+    pml_rows_kinds kinds;
 } rows_parquet;
 
 static int parquet_next(void *owner, struct ArrowArray *out, pml_error *err)
@@ -84,7 +85,7 @@ static int parquet_next(void *owner, struct ArrowArray *out, pml_error *err)
     }
     if (out->release == NULL)
         return PML_OK;
-    rc = pml_rows_input__check_batch(r->path, r->fields, r->n_fields, out, r->row, err);
+    rc = pml_rows_input__check_batch(r->path, r->fields, r->n_fields, &r->kinds, out, r->row, err);
     r->row += out->length;
     if (rc != PML_OK)
         pml_array__release(out);
@@ -98,6 +99,7 @@ static void parquet_drop(void *owner)
     if (r->stream.release != NULL)
         r->stream.release(&r->stream);
     pml_env__free(env, r->path);
+    pml_rows_kinds__clear(&r->kinds);
     pml_table_release(r->table);
     pml_env__free(env, r);
     pml_env_release(env);
@@ -112,6 +114,7 @@ static int parquet_wrap(struct ArrowArrayStream *out, rows_parquet *r, const pml
     r->path = pml_env__strdup(in->env, in->path);
     if (r->path == NULL)
         return pml_error__no_memory(err);
+    PML_TRY(pml_rows_kinds__init(&r->kinds, in->table, err));
     PML_TRY(pml_type__export(&schema, in->env, in->fields, in->n_fields, err));
     PML_TRY(pml_stream__new(out, in->env, &schema, parquet_next, parquet_drop, r, err));
 out:

@@ -98,6 +98,7 @@ struct pml_plan {
     const pml_memory_source *memory;
     void *pins;
     struct pml_plan *other; /* of another branch; its splits are the last ones. NULL: none */
+    struct pml_plan *base;  /* what files and deletions are borrowed from (lookup_read.c). NULL: the plan has its own */
 };
 
 void pml_plan__acquire(pml_plan *plan);
@@ -164,6 +165,7 @@ int pml_plan__of_snapshot(pml_plan **out, const pml_scan *scan, const pml_snapsh
 /* The pieces of planning that plans from serialised splits share: an empty plan; what is read of it (snapshot NULL: none); and the
    refusal of a file that this version would read wrongly. */
 int pml_plan__new(pml_plan **out, const pml_scan *scan, pml_error *err);
+pml_snapshot_choice pml_plan__choice(const pml_scan *scan);
 int pml_plan__resolve(pml_plan *p, const pml_scan *scan, const pml_snapshot *s, pml_error *err);
 int pml_plan__refuse_file(pml_plan *p, int32_t bucket, const pml_data_file *f, pml_error *err);
 

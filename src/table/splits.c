@@ -189,7 +189,7 @@ int pml_plan__add_group_split(pml_split **out, pml_plan *p, size_t *cap, const p
     PML_RETURN_IF(pml_plan__add_split(&s, p, cap, n, err));
     *out = s;
     s->kind = p->shape == PML_PLAN_BETWEEN || p->shape == PML_PLAN_STREAM ? PML_SPLIT_CHANGES : PML_SPLIT_ROWS;
-    return fill_split(s, p, g, path, files, n, &p->deletions, err);
+    return fill_split(s, p, g, path, files, n, p->base != NULL ? &p->base->deletions : &p->deletions, err);
 }
 
 static int order_group(const pml_plan *p, pml_plan_group *g, pml_error *err)

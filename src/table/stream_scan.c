@@ -328,6 +328,19 @@ static int start_by_mode(pml_plan **out, pml_stream_scan *s, pml_error *err)
     }
 }
 
+/* Where the consumer is. Java goes on at the first snapshot that is left, without a word about those that the consumer has not seen. */
+static int start_of_consumer(pml_stream_scan *s, int64_t progress, pml_error *err)
+{
+    int64_t first;
+    PML_RETURN_IF(earliest(&first, s->table, err));
+    if (progress < first)
+        return pml_error__at(err, PML_E_SNAPSHOT_GONE, PML_PLACE_SNAPSHOT, s->table->path,
+                             "consumer %.80s of %s has seen what lies before snapshot %lld, but %lld is the first that is left: what lies between is "
+                             "lost to it. Start it anew (PML_STREAM_IGNORE_PROGRESS, consumer.ignore-progress, pml changelog --anew)",
+                             s->consumer, s->table->path, (long long)progress, (long long)first);
+    return start_at(s, first < 0 ? -1 : progress, err);
+}
+
 /* The first plan, or where the changes begin; neither where the table has no snapshot yet. */
 static int begin(pml_plan **out, pml_stream_scan *s, pml_error *err)
 {
@@ -339,7 +352,7 @@ static int begin(pml_plan **out, pml_stream_scan *s, pml_error *err)
     }
     if (s->consumer != NULL && !s->ignores_progress)
         PML_RETURN_IF(pml_consumer__load(&progress, s->table, s->consumer, err));
-    return progress >= 0 ? start_from(s, progress, err) : start_by_mode(out, s, err);
+    return progress >= 0 ? start_of_consumer(s, progress, err) : start_by_mode(out, s, err);
 }
 
 /* ---- one snapshot after the other ---- */

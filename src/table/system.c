@@ -92,7 +92,11 @@ int pml_system_table_open(struct ArrowArrayStream *out, pml_table *t, const char
                               PML_TYPE_COLUMNS_MAX);
     PML_RETURN_IF(pml_error__need_pointers((const void *const *)o->columns, o->columns == NULL ? 0 : o->n_columns,
                                            "columns", err));
-    switch (pml_system__find_rows(name)) {
+    pml_system_rows rows = pml_system__find_rows(name);
+    bool own_rows = rows == PML_SYSTEM_RO || rows == PML_SYSTEM_ROW_TRACKING;
+    if ((o->flags & ~(own_rows ? (uint32_t)PML_READ_ROW_KIND : 0)) != 0 || o->reserved != 0)
+        return pml_error__set(err, PML_E_INVAL, "options of the system table %s: flags 0x%x, reserved 0x%x", name, o->flags, o->reserved);
+    switch (rows) {
     case PML_SYSTEM_RO: return pml_system__open_ro(out, t, o, err);
     case PML_SYSTEM_ROW_TRACKING: return pml_system__open_row_tracking(out, t, o, err);
     case PML_SYSTEM_AUDIT_LOG:

@@ -72,7 +72,6 @@ int pml_system__choose(pml_system_choice *out, pml_arena *arena, const pml_syste
 int pml_system__top_level(int32_t *level, const pml_table *t, pml_error *err);
 /* The snapshot of the table's scan.* options, else the latest; *found = false: none. */
 int pml_system__find_snapshot(pml_snapshot *s, bool *found, pml_arena *arena, pml_table *t, pml_error *err);
-int pml_system__live_files(pml_manifest_entries *live, pml_arena *arena, pml_table *t, pml_error *err);
 /* The partition row as a text cell. */
 int pml_system__put_partition(pml_meta_rows *r, const pml_table_schema *s, pml_bytes partition, pml_error *err);
 

@@ -12,14 +12,6 @@ int pml_system__find_snapshot(pml_snapshot *s, bool *found, pml_arena *arena, pm
     return pml_travel__find(s, found, arena, t, &travel, -1, err);
 }
 
-int pml_system__live_files(pml_manifest_entries *live, pml_arena *arena, pml_table *t, pml_error *err)
-{
-    pml_snapshot s;
-    bool found;
-    PML_RETURN_IF(pml_system__find_snapshot(&s, &found, arena, t, err));
-    return found ? pml_table__live_files(live, arena, t, &s, NULL, err) : PML_OK;
-}
-
 int pml_system__put_partition(pml_meta_rows *r, const pml_table_schema *s, pml_bytes partition, pml_error *err)
 {
     PML_RETURN_IF(pml_system__partition_text(pml_meta_rows__begin_text(r), s, partition, err));

@@ -27,18 +27,21 @@ int pml_system__top_level(int32_t *level, const pml_table *t, pml_error *err)
     return PML_OK;
 }
 
-/* Opens the scan with its columns (NULL: all) and condition, and ends it. *plan is owned, also on failure. */
-static int open_scan(struct ArrowArrayStream *out, pml_plan **plan, pml_scan *scan, const pml_predicate *predicate,
-                     const char *const *columns, size_t n, pml_error *err)
+/* Reads what the scan and the options choose, and ends the scan. */
+static int open_scan(struct ArrowArrayStream *out, pml_scan *scan, const pml_system_options *o, pml_error *err)
 {
+    pml_read_options read = PML_READ_OPTIONS_INIT;
+    pml_plan *plan = NULL;
     int rc;
-    if (columns != NULL)
-        PML_TRY(pml_scan_set_columns(scan, columns, n, err));
-    if (predicate != NULL)
-        PML_TRY(pml_scan_set_predicate(scan, predicate, err));
-    PML_TRY(pml_scan_plan(plan, scan, err));
-    PML_TRY(pml_read_open(out, *plan, NULL, err));
+    read.flags = o->flags;
+    if (o->columns != NULL)
+        PML_TRY(pml_scan_set_columns(scan, o->columns, o->n_columns, err));
+    if (o->predicate != NULL)
+        PML_TRY(pml_scan_set_predicate(scan, o->predicate, err));
+    PML_TRY(pml_scan_plan(&plan, scan, err));
+    PML_TRY(pml_read_open(out, plan, &read, err));
 out:
+    pml_plan_free(plan);
     pml_scan_free(scan);
     return rc;
 }
@@ -46,22 +49,18 @@ out:
 int pml_system__open_ro(struct ArrowArrayStream *out, pml_table *t, const pml_system_options *o, pml_error *err)
 {
     pml_scan *scan;
-    pml_plan *plan = NULL;
     int32_t level = -1;
     if (t->schema->n_keys > 0)
         PML_RETURN_IF(pml_system__top_level(&level, t, err));
     PML_RETURN_IF(pml_scan_new(&scan, t, err));
     scan->only_level = level;
-    int rc = open_scan(out, &plan, scan, o->predicate, o->columns, o->n_columns, err);
-    pml_plan_free(plan);
-    return rc;
+    return open_scan(out, scan, o, err);
 }
 
 int pml_system__open_row_tracking(struct ArrowArrayStream *out, pml_table *t, const pml_system_options *o, pml_error *err)
 {
     pml_system_columns columns;
     pml_scan *scan = NULL;
-    pml_plan *plan = NULL;
     pml_arena arena;
     pml_arena__init(&arena, t->env);
     int rc = pml_system__columns(&columns, &arena, t, "row_tracking", err); /* says whether the table has any */
@@ -70,7 +69,5 @@ int pml_system__open_row_tracking(struct ArrowArrayStream *out, pml_table *t, co
     PML_RETURN_IF(pml_scan_new(&scan, t, err));
     scan->extra = pml_row_tracking_fields;
     scan->n_extra = PML_TRACKING_COLUMNS;
-    rc = open_scan(out, &plan, scan, o->predicate, o->columns, o->n_columns, err);
-    pml_plan_free(plan);
-    return rc;
+    return open_scan(out, scan, o, err);
 }

@@ -5,6 +5,7 @@
 
 #include "storage/durable_dirs.h"
 #include "storage/file_io.h"
+#include "table/new_table.h"
 
 void pml_text_clear(pml_text *text)
 {
@@ -399,6 +400,7 @@ int pml_table_create(pml_table **out, pml_env *env, const char *path, const char
         schema->time_ms = pml_env__wall_ms(env);
         PML_TRY(pml_table_options__check_supported(schema, NULL, 0, true, path, err));
         PML_TRY(pml_table_options__parse(&parsed, schema, NULL, 0, true, path, err));
+        PML_TRY(pml_new_table__check_merge(env, schema, path, err));
         rc = schema_publish(env, path, schema, err);
         if (rc != PML_OK && rc != PML_E_EXISTS)
             goto out;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "columnar/array_memory.h"
 #include "merge/merge_options.h"
 #include "table/read_merge.h"
 
@@ -128,30 +129,20 @@ void pml_write_buffer__clear(pml_write_buffer *b)
     *b = (pml_write_buffer){0};
 }
 
-/* A fixed-width column of n rows whose memory is `bytes`. */
-static int number_column(struct ArrowArray *out, pml_env *env, const pml_type *type, const void *bytes, int64_t n, pml_error *err)
-{
-    const struct ArrowArray borrowed = {.length = n, .n_buffers = 2, .buffers = (const void *[]){NULL, bytes}};
-    return pml_batch__gather(out, env, type, &borrowed, NULL, n, err);
-}
-
 /* _VALUE_KIND and _SEQUENCE_NUMBER of n rows. */
 static int system_columns(struct ArrowArray out[PML_KEYED_SYSTEM_COLUMNS], const pml_write_buffer *b, const int8_t *kinds, int64_t n,
                           pml_error *err)
 {
-    static const pml_value insert = {.kind = PML_VALUE_INT};
-    const pml_field *f = b->rows->fields;
-    int64_t *sequences = pml_env__alloc(b->env, (size_t)n * sizeof *sequences);
-    if (sequences == NULL)
-        return pml_error__no_memory(err);
+    void *kind, *sequence;
+    PML_RETURN_IF(pml_array__numbers(&out[0], &kind, b->env, n, 1, err));
+    PML_RETURN_IF(pml_array__numbers(&out[1], &sequence, b->env, n, 8, err));
+    if (kinds == NULL)
+        memset(kind, PML_ROW_INSERT, (size_t)n);
+    else
+        memcpy(kind, kinds, (size_t)n);
     for (int64_t i = 0; i < n; i++)
-        sequences[i] = b->next_sequence + i;
-    int rc = number_column(&out[1], b->env, &f[1].type, sequences, n, err);
-    pml_env__free(b->env, sequences);
-    if (rc == PML_OK)
-        rc = kinds == NULL ? pml_batch__constant(&out[0], b->env, &f[0].type, &insert, n, err)
-                           : number_column(&out[0], b->env, &f[0].type, kinds, n, err);
-    return rc;
+        ((int64_t *)sequence)[i] = b->next_sequence + i;
+    return PML_OK;
 }
 
 /* The batch (moved on any return) with its system columns. */

@@ -22,6 +22,7 @@ void pml_writer_close(pml_writer *w)
     pml_table *t = w->table;
     pml_map__clear(&w->pbs, pml_writer_pb__free);
     pml_restore__clear(&w->restore);
+    pml_bucket_assigner__free(w->assigner);
     if (w->function.drop != NULL)
         w->function.drop(w->function.self);
     pml_arena__clear(&w->arena);
@@ -61,6 +62,8 @@ int pml_writer_open(pml_writer **out, pml_table *t, pml_error *err)
     pml_map__init(&w->pbs, t->env);
     pml_arena__init(&w->arena, t->env);
     PML_TRY(writer_shapes(w, err));
+    if (pml_table_options__is_dynamic(&t->options, t->schema)) /* before the numbers of rows: a commit between may not hide rows of theirs */
+        PML_TRY(pml_bucket_assigner__new(&w->assigner, t, err));
     PML_TRY(pml_restore__load(&w->restore, t, err));
     *out = w;
     w = NULL;
@@ -171,6 +174,11 @@ int pml_writer_prepare(pml_messages **out, pml_writer *w, pml_error *err)
             w->failed = true;
             goto out;
         }
+    }
+    rc = w->assigner == NULL ? PML_OK : pml_bucket_assigner__prepare(w->assigner, m->v, m->n, err);
+    if (rc != PML_OK) {
+        w->failed = true;
+        goto out;
     }
     *out = m;
     m = NULL;

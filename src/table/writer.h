@@ -5,6 +5,7 @@
 
 #include <paimonlive/write.h>
 
+#include "table/bucket_assigner.h"
 #include "table/restore.h"
 #include "table/route.h"
 #include "table/row_kinds.h"
@@ -21,6 +22,7 @@ struct pml_writer {
     pml_env *env;
     pml_table *table;
     pml_arena arena; /* of shape and rows */
+    pml_bucket_assigner *assigner; /* dynamic buckets; NULL: the options say the bucket */
     pml_restore restore;
     pml_file_shape shape;
     pml_keyed_rows rows; /* tables with a primary key, as the function: */

@@ -78,13 +78,26 @@ static const int8_t *given_kinds(const pml_writer *w, const struct ArrowArray *b
     return a == NULL ? NULL : (const int8_t *)a->buffers[1] + a->offset + batch->offset;
 }
 
+/* Where each row goes. */
+static int route(pml_dealt *d, const pml_writer *w, const struct ArrowArray *batch, pml_error *err)
+{
+    if (w->assigner == NULL)
+        return pml_route__batch(&d->route, w->table, batch, 0, err);
+    int32_t *buckets = pml_env__alloc(d->env, (size_t)batch->length * sizeof *buckets);
+    int rc = buckets == NULL ? pml_error__no_memory(err) : pml_bucket_assigner__assign(buckets, w->assigner, batch, 0, err);
+    if (rc == PML_OK)
+        rc = pml_route__assigned(&d->route, w->table, buckets, batch, 0, err);
+    pml_env__free(d->env, buckets);
+    return rc;
+}
+
 int pml_dealt__make(pml_dealt *out, const pml_writer *w, struct ArrowArray *batch, pml_error *err)
 {
     int8_t *kinds = NULL;
     int rc;
     *out = (pml_dealt){.env = w->env};
     PML_TRY(pml_row_kinds__of(&kinds, &w->kinds, batch, given_kinds(w, batch), err));
-    PML_TRY(pml_route__batch(&out->route, w->table, batch, 0, err));
+    PML_TRY(route(out, w, batch, err));
     if (out->route.n == 0)
         goto out;
     bool drops = pml_row_kinds__drops_any(&w->kinds, kinds, batch->length);

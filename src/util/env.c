@@ -2,6 +2,7 @@
 #include "util/env.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,11 +12,23 @@
 
 #include "util/thread.h"
 
-/* The only place of the C code that calls malloc and free. */
+/* A sanitizer is to see each block come and go, and where it ends. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define KEEP_BLOCKS 0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#define KEEP_BLOCKS 0
+#endif
+#endif
+#ifndef KEEP_BLOCKS
+#define KEEP_BLOCKS 1
+#endif
+
+/* The only place of the C code that calls malloc, and with block_cache.c free. ctx: the cache, or NULL. */
 static void *system_alloc(void *ctx, size_t n)
 {
-    (void)ctx;
-    return malloc(n);
+    void *p = KEEP_BLOCKS && ctx != NULL ? pml_block_cache__take(ctx, &n) : NULL;
+    return p != NULL ? p : malloc(n);
 }
 
 static void *system_realloc(void *ctx, void *p, size_t n)
@@ -26,8 +39,8 @@ static void *system_realloc(void *ctx, void *p, size_t n)
 
 static void system_free(void *ctx, void *p)
 {
-    (void)ctx;
-    free(p);
+    if (!KEEP_BLOCKS || ctx == NULL || p == NULL || !pml_block_cache__give(ctx, p, malloc_usable_size(p)))
+        free(p);
 }
 
 static int64_t system_wall_ms(void *ctx)
@@ -122,6 +135,8 @@ static void env_fill(pml_env *env, const pml_env_options *o)
     else
         env->random = (pml_random){NULL, system_random};
     env->log = o != NULL && o->logger != NULL ? *o->logger : (pml_logger){NULL, system_log};
+    if (env->random.bytes(env->random.ctx, &env->hash_seed, sizeof env->hash_seed) != PML_OK)
+        env->hash_seed = (uint64_t)(uintptr_t)env; /* which is hard to guess, too; who needs real randomness will see the failure */
 }
 
 int pml_env_new(pml_env **out, const pml_env_options *options, pml_error *err)
@@ -142,6 +157,9 @@ int pml_env_new(pml_env **out, const pml_env_options *options, pml_error *err)
     memset(env, 0, sizeof *env);
     atomic_init(&env->refs, 1);
     env->al = *al;
+    atomic_flag_clear(&env->blocks.busy);
+    if (al == &fallback)
+        env->al.ctx = &env->blocks;
     env->slot_lock = env + 1;
     env_fill(env, options);
     pml_mutex__init(env->slot_lock, "env.slot", 0);
@@ -164,8 +182,9 @@ void pml_env_release(pml_env *env)
     if (env->fs.release != NULL)
         env->fs.release(env->fs.ctx);
     pml_mutex__destroy(env->slot_lock);
+    pml_block_cache__clear(&env->blocks);
     pml_allocator al = env->al;
-    al.free(al.ctx, env);
+    al.free(al.ctx == &env->blocks ? NULL : al.ctx, env);
 }
 
 void *pml_env__alloc(pml_env *env, size_t n)

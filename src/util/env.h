@@ -7,15 +7,18 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "util/block_cache.h"
 #include "util/error.h"
 
 struct pml_env {
     atomic_int refs;
     pml_allocator al;
+    pml_block_cache blocks; /* of the system's allocator; empty where the caller has one of his own */
     pml_file_system fs;
     pml_clock clock;
     pml_random random;
     pml_logger log;
+    uint64_t hash_seed; /* of hashes over bytes that others wrote: who does not know it cannot make them collide */
     /* Filled by higher layers on first use, never by util: the bridge and the registered stores. Freed through these. */
     void *slots[5];
     void (*slot_free[5])(pml_env *env, void *slot);

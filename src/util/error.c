@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define PML_UTIL_ERROR_C /* the functions themselves, also for the static analyser */
 #include "util/error.h"
 
 #include <errno.h>

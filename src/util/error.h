@@ -30,6 +30,15 @@ int pml_error__prefix(pml_error *err, int code, const char *format, ...) PML_PRI
 void pml_error__add_flags(pml_error *err, uint32_t flags);
 void pml_error__clear(pml_error *err);
 
+/* The static analyser sees one file at a time; what these give is all that it has to know of them. */
+#if defined(__clang_analyzer__) && !defined(PML_UTIL_ERROR_C)
+#define pml_error__set(err, code, ...)              (pml_error__set(err, code, __VA_ARGS__), (code))
+#define pml_error__at(err, code, place, file, ...)  (pml_error__at(err, code, place, file, __VA_ARGS__), (code))
+#define pml_error__prefix(err, code, ...)           (pml_error__prefix(err, code, __VA_ARGS__), (code))
+#define pml_error__from_errno(err, number, file, doing) (pml_error__from_errno(err, number, file, doing), PML_E_IO)
+#define pml_error__no_memory(err)                   (pml_error__no_memory(err), PML_E_NOMEM)
+#endif
+
 /* The two macros that hide control flow: the style page allows this pair and no other. Both need a local `int rc`; PML_TRY
    needs the label `out`. */
 #define PML_TRY(expr)        \

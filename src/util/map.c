@@ -42,7 +42,7 @@ static pml_map_entry *map_find(const pml_map *m, const void *key, size_t len)
 {
     if (m->index_cap == 0)
         return NULL;
-    size_t slot = map_slot(m, key, len, XXH3_64bits(key, len));
+    size_t slot = map_slot(m, key, len, XXH3_64bits_withSeed(key, len, m->env->hash_seed));
     return m->index[slot] == 0 ? NULL : &m->entries[m->index[slot] - 1];
 }
 
@@ -108,7 +108,7 @@ int pml_map__put(pml_map *m, const void *key, size_t len, void *value, void **ol
         return PML_E_NOMEM;
     if (len > 0)
         memcpy(copy, key, len);
-    uint64_t hash = XXH3_64bits(key, len);
+    uint64_t hash = XXH3_64bits_withSeed(key, len, m->env->hash_seed);
     size_t slot = map_slot(m, key, len, hash);
     m->entries[m->n_entries] = (pml_map_entry){copy, len, hash, value};
     m->index[slot] = (uint32_t)++m->n_entries;

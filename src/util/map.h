@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A hash map from byte strings to pointers; keys are copied in. Iteration follows insertion order (removed entries are
- * skipped), so that everything built from a map is the same from run to run. Not thread-safe.
+ * skipped), so that everything built from a map is the same from run to run; hashes are of a seed of the environment's own.
+ * Not thread-safe.
  */
 #ifndef PML_UTIL_MAP_H
 #define PML_UTIL_MAP_H

@@ -126,12 +126,48 @@ static void any_allocation_may_fail(void **state)
     with_cases(survive);
 }
 
+/* Nodes with room for 256 children cost a file 36 bytes: 65,536 of them with one leaf each. What follows is cut off. */
+static void nodes_take_no_more_memory_than_their_bytes(void **state)
+{
+    (void)state;
+    enum { WIDE = 36, LEAF = 18, BYTES = 9 + WIDE + 256 * (WIDE + 256 * (WIDE + LEAF)) };
+    static const uint8_t wide[4] = {3, 0, 1, 0}, one[4] = {3, 1, 0, 0}, leaf[4] = {4, 0, 0, 0};
+    uint8_t *bytes = calloc(BYTES, 1), *at = bytes + 9;
+    pml_buf out;
+    assert_non_null(bytes);
+    bytes[0] = 1;
+    for (int i = -1; i < 256; i++) {
+        memcpy(at, wide, sizeof wide);
+        memset(at + 4, 0xff, 32);
+        at += WIDE;
+        for (int k = 0; k < 256 && i >= 0; k++) {
+            const uint8_t key[6] = {(uint8_t)i, (uint8_t)k, 0, 0, 0, 1};
+            memcpy(at, one, sizeof one);
+            at[4] = 1;
+            memcpy(at + WIDE, leaf, sizeof leaf);
+            memcpy(at + WIDE + 4, key, sizeof key);
+            at += WIDE + LEAF;
+        }
+    }
+    assert_int_equal(at - bytes, BYTES);
+    pml_buf__init(&out, t->env, INT32_MAX);
+    t->bytes_max = 4 * (long long)BYTES;
+    must_fail_with(PML_E_CORRUPT, pml_roaring64__union(&out, (pml_bytes){bytes, BYTES}, (pml_bytes){bytes, BYTES}, &err), &err);
+    if (strstr(err.message, "number of keys than it says") == NULL)
+        fail_msg("%s", err.message);
+    assert_false(t->bytes_exceeded);
+    t->bytes_max = 0;
+    pml_buf__clear(&out);
+    free(bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(unions_are_javas_byte_by_byte, given, closed),
         cmocka_unit_test_setup_teardown(cut_bitmaps_are_damaged, given, closed),
         cmocka_unit_test_setup_teardown(any_allocation_may_fail, given, closed),
+        cmocka_unit_test_setup_teardown(nodes_take_no_more_memory_than_their_bytes, given, closed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -103,6 +103,60 @@ static void page_with_a_flipped_bit_is_corrupt(void **state)
     test_file_free(&f);
 }
 
+/* Reads all; whether that fails for a checksum. */
+static bool fails_by_checksum(test_file *f)
+{
+    pml_error err = PML_ERROR_INIT;
+    struct ArrowArrayStream stream;
+    must_ok(test_parquet_stream(&stream, b, f, NULL, 0, &test_read_options, &err), &err);
+    int64_t rows = test_drain(b, &stream, &err);
+    stream.release(&stream);
+    assert_true(rows > 0 || rows == PML_E_CORRUPT);
+    return rows < 0 && strstr(err.message, "CRC") != NULL;
+}
+
+/* One text of so many bytes, as it lies in the file. */
+static test_file text_file(uint8_t **text, size_t n)
+{
+    pml_error err = PML_ERROR_INIT;
+    char value[512];
+    const char *const values[] = {value};
+    for (size_t i = 0; i < n; i++)
+        value[i] = (char)('a' + test_random(t) % 26);
+    value[n] = '\0';
+    struct ArrowSchema field = FIELD("u", "text", 0, false);
+    struct ArrowArray column = test_text_array(1, values);
+    struct ArrowSchema schema = test_struct(1, &field);
+    struct ArrowArray array = test_struct_array(1, 1, &column);
+    pml_bridge_write_options o = test_write_options;
+    o.compression = "none";
+    o.dictionary = 0;
+    test_file f = {0};
+    must_ok(test_parquet_write(&f, b, &schema, &array, &o, &err), &err);
+    schema.release(&schema);
+    *text = memmem(f.data, f.len, value, n);
+    assert_non_null(*text);
+    return f;
+}
+
+/* The checksums are those of Arrow's writer. Pages of all lengths modulo what is taken at once, each byte of some of them. */
+static void checksums_of_pages_of_any_length_are_verified(void **state)
+{
+    (void)state;
+    for (size_t n = 20; n < 400; n++) {
+        uint8_t *text;
+        test_file f = text_file(&text, n);
+        assert_false(fails_by_checksum(&f));
+        for (size_t i = test_random(t) % 8; i < n; i += n % 13 == 0 ? 1 : n / 4) {
+            uint8_t flip = (uint8_t)(1 << test_random(t) % 5);
+            text[i] ^= flip;
+            assert_true(fails_by_checksum(&f));
+            text[i] ^= flip;
+        }
+        test_file_free(&f);
+    }
+}
+
 static void int96_outside_of_nanoseconds_is_an_error_that_names_the_column(void **state)
 {
     (void)state;
@@ -379,6 +433,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(int96_with_negative_nanos_equals_the_normalised_form),
         cmocka_unit_test(page_with_a_flipped_bit_is_corrupt),
+        cmocka_unit_test(checksums_of_pages_of_any_length_are_verified),
         cmocka_unit_test(int96_outside_of_nanoseconds_is_an_error_that_names_the_column),
         cmocka_unit_test(parquet_read_that_fails_gives_the_error_of_the_callback),
         cmocka_unit_test(parquet_write_that_fails_gives_the_error_of_the_callback),

@@ -11,6 +11,7 @@
 
 #include "columnar/row_text.h"
 #include "format/file_format.h"
+#include "format/json_tree.h"
 #include "storage/local_fs.h"
 
 typedef struct kit {
@@ -225,10 +226,24 @@ static void lines_end_as_in_java(void **state)
     READS(k, "a|b||~\n|~|", "{\"s\":\"a|b|\"}\n{\"s\":\"\\u000a\"}\n{\"s\":\"|\"}\n");
     k->o.line_delimiter = "aab";
     READS(k, "1aab2aaab3", "{\"s\":\"1\"}\n{\"s\":\"2aaab3\"}\n"); /* an end that begins inside of half of one is passed over */
-    FAILS(k, "\xFFx", PML_E_CORRUPT, "not UTF-8");
     kit_close(k);
     k = kit_open("text", "s STRING, n INT");
     FAILS(k, "a", PML_E_UNSUPPORTED, "needs text-columns");
+    kit_close(k);
+}
+
+/* What is no UTF-8 is what Java's String makes of it. */
+static void bytes_that_are_no_text_are_replaced(void **state)
+{
+    (void)state;
+    kit *k = kit_open("text", "s STRING");
+    READS(k, "\xFFx\ny\xC3\n\xC3\xA9", "{\"s\":\"\xEF\xBF\xBDx\"}\n{\"s\":\"y\xEF\xBF\xBD\"}\n{\"s\":\"\xC3\xA9\"}\n");
+    kit_close(k);
+    k = kit_open("csv", "s STRING, n INT");
+    READS(k, "a\xE2\x82,1\n", "{\"s\":\"a\xEF\xBF\xBD\",\"n\":1}\n");
+    kit_close(k);
+    k = kit_open("json", "s STRING");
+    READS(k, "{\"s\":\"\xED\xA0\x80.\"}\n", "{\"s\":\"\xEF\xBF\xBD.\"}\n");
     kit_close(k);
 }
 
@@ -314,6 +329,62 @@ static void json_object_of_many_members_keeps_the_last_of_a_name(void **state)
         (void)pml_buf__append_format(&line, "\"n%d\":%d,", i % 1000, i);
     (void)pml_buf__append_str(&line, "\"m\":{\"a\":1,\"a\":2}}\n");
     kit_must_read(k, (const char *)line.data, line.len, "{\"m\":[[\"a\",2]],\"n999\":2999}\n");
+    pml_buf__clear(&line);
+    kit_close(k);
+}
+
+/* "name":value, so often */
+static void put_many(pml_buf *line, const char *text, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        (void)pml_buf__append_str(line, text);
+}
+
+static void json_line_of_very_many_values_hits_a_limit(void **state)
+{
+    (void)state;
+    kit *k = kit_open("json", "a INT");
+    pml_buf line;
+    pml_buf__init(&line, k->t->env, 64 << 20);
+    for (int over = 0; over < 2; over++) { /* the object, a, and the array with its elements */
+        pml_buf__reset(&line);
+        (void)pml_buf__append_str(&line, "{\"a\":7}\n{\"a\":8,\"zz\":[");
+        put_many(&line, "0,", (size_t)PML_JSON_LINE_VALUES_MAX - 4 + (size_t)over);
+        (void)pml_buf__append_str(&line, "0]}\n");
+        if (over == 0)
+            kit_must_read(k, (const char *)line.data, line.len, "{\"a\":7}\n{\"a\":8}\n");
+        else
+            kit_must_fail(k, (const char *)line.data, line.len, PML_E_LIMIT, "line 2 of data-1.csv cannot be read: it has more than 4194304 values");
+    }
+    pml_buf__clear(&line);
+    kit_close(k);
+}
+
+/* ROWs that are not there cost a null in each column all the same. */
+static void json_nulls_of_wide_rows_hit_the_limit(void **state)
+{
+    (void)state;
+    enum { MEMBERS = 1023, ROWS = PML_JSON_LINE_VALUES_MAX / (2 * (MEMBERS + 1)) };
+    static const char *const elements[] = {"null,", "{},", "{\"r\":{}},"};
+    size_t cap = 64 + MEMBERS * 32, at = 0;
+    char *row = malloc(cap);
+    assert_non_null(row);
+    at += (size_t)snprintf(row + at, cap - at, "a ARRAY<ROW<r ROW<");
+    for (int i = 0; i < MEMBERS; i++)
+        at += (size_t)snprintf(row + at, cap - at, "%sn%d INT", i == 0 ? "" : ", ", i);
+    (void)snprintf(row + at, cap - at, ">, s ROW<x ROW<y INT>>>>");
+    kit *k = kit_open("json", row);
+    free(row);
+    pml_buf line;
+    pml_buf__init(&line, k->t->env, 1 << 20);
+    k->o.ignore_errors = true; /* does not lift it */
+    for (size_t i = 0; i < sizeof elements / sizeof elements[0]; i++) {
+        pml_buf__reset(&line);
+        (void)pml_buf__append_str(&line, "{\"a\":[");
+        put_many(&line, elements[i], (size_t)2 * ROWS);
+        (void)pml_buf__append_str(&line, "null]}\n");
+        kit_must_fail(k, (const char *)line.data, line.len, PML_E_LIMIT, "line 1 of data-1.csv cannot be read: its values and nulls");
+    }
     pml_buf__clear(&line);
     kit_close(k);
 }
@@ -494,12 +565,15 @@ int main(void)
         cmocka_unit_test(csv_columns_are_read_in_the_order_of_the_file),
         cmocka_unit_test(csv_options_that_contradict_are_refused),
         cmocka_unit_test(lines_end_as_in_java),
-        cmocka_unit_test(csv_header_is_no_row),
+        cmocka_unit_test(bytes_that_are_no_text_are_replaced),
+                                       cmocka_unit_test(csv_header_is_no_row),
         cmocka_unit_test(json_members_are_found_by_name_and_read_as_texts),
         cmocka_unit_test(json_nests),
         cmocka_unit_test(json_mistakes_are_errors_or_null),
         cmocka_unit_test(json_that_nests_without_end_hits_a_limit),
         cmocka_unit_test(json_object_of_many_members_keeps_the_last_of_a_name),
+        cmocka_unit_test(json_line_of_very_many_values_hits_a_limit),
+        cmocka_unit_test(json_nulls_of_wide_rows_hit_the_limit),
         cmocka_unit_test(packed_files_are_unpacked_by_their_names),
         cmocka_unit_test(rows_are_chosen_by_their_lines),
         cmocka_unit_test(null_where_there_must_be_none_is_corrupt),

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Groups as shredding makes them, put together again. What Java shreds is read in tests/tables and tests/interop. */
+#include "format/variant_rebuild.h"
 #include "format/variant_shred.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "columnar/array_memory.h"
 #include "columnar/row_text.h"
@@ -76,7 +78,7 @@ static char *assembled(const char *wanted, const char *stored, void (*fill)(pml_
     if (*rc == PML_OK) {
         must_ok(pml_type__check_arrow(&file, &want, 1, &err), &err);
         must_ok(pml_batch__check(&batch, &want, 1, PML_CHECK_FULL, &err), &err);
-        pml_buf__init(&out, t->env, 1 << 20);
+        pml_buf__init(&out, t->env, 16 << 20);
         for (int64_t i = 0; i < rows; i++) {
             (void)pml_row_text__append(&out, &want.type, batch.children[0], i);
             (void)pml_buf__append_byte(&out, i + 1 < rows ? '\n' : '\0');
@@ -294,6 +296,107 @@ static void what_is_not_shredded_is_left_alone(void **state)
     pml_schema__release(&file);
 }
 
+/* ---- very many members ---- */
+
+enum { TYPED = 8000, RESTS = 150000, LONG_KEY = 1024 * 1024 };
+
+/* {"r000000":null, ...} and its metadata. */
+static void put_rest(pml_buf *value, pml_buf *metadata, uint32_t n)
+{
+    enum { KEY = 7, HEAD = 5 };
+    size_t len = HEAD + 9 * (size_t)n + 4, keys_len = HEAD + (n + 1) * (size_t)4;
+    char key[16];
+    pml_buf__init(value, t->env, 16 << 20);
+    pml_buf__init(metadata, t->env, 16 << 20);
+    uint8_t *v = pml_buf__reserve(value, len), *m = pml_buf__reserve(metadata, keys_len + n * (size_t)KEY + 1);
+    assert_true(v != NULL && m != NULL);
+    memset(v, 0, len); /* the values are nulls */
+    v[0] = 0x7e;       /* everything in four bytes */
+    m[0] = 0xc1;
+    pml_put_le32(v + 1, n);
+    pml_put_le32(m + 1, n);
+    for (uint32_t i = 0; i <= n; i++) {
+        pml_put_le32(v + HEAD + 4 * (size_t)i, i); /* where its number belongs; the one too many is the first offset's */
+        pml_put_le32(m + HEAD + 4 * (size_t)i, i * KEY);
+        (void)snprintf(key, sizeof key, "r%06u", i);
+        if (i < n)
+            memcpy(m + keys_len + i * (size_t)KEY, key, KEY);
+    }
+    for (uint32_t i = 0; i <= n; i++)
+        pml_put_le32(v + HEAD + 4 * ((size_t)n + i), i);
+    value->len = len;
+    metadata->len = keys_len + n * (size_t)KEY;
+}
+
+static void fill_many(pml_builder *b)
+{
+    pml_buf value, metadata;
+    pml_builder *typed = pml_builder__child(b, 2);
+    put_rest(&value, &metadata, RESTS);
+    put(pml_builder__child(b, 0), bytes_of((const char *)metadata.data, metadata.len));
+    put(pml_builder__child(b, 1), bytes_of((const char *)value.data, value.len));
+    for (size_t i = 0; i < TYPED; i++) {
+        put(pml_builder__child(pml_builder__child(typed, i), 0), test_int(1));
+        must_ok(pml_builder__close_item(pml_builder__child(typed, i)), NULL);
+    }
+    must_ok(pml_builder__close_item(typed), NULL);
+    must_ok(pml_builder__close_item(b), NULL);
+    pml_buf__clear(&value);
+    pml_buf__clear(&metadata);
+}
+
+static void very_many_members_do_not_take_for_ever(void **state)
+{
+    (void)state;
+    enum { SECONDS = 15 }; /* each member of one side against each of the other takes minutes */
+    size_t members = 0;
+    int rc;
+    size_t cap = 128 + TYPED * 48, at = 0;
+    char *type = malloc(cap);
+    assert_non_null(type);
+    at += (size_t)snprintf(type + at, cap - at, "ROW<metadata BYTES, value BYTES, typed_value ROW<");
+    for (int i = 0; i < TYPED; i++)
+        at += (size_t)snprintf(type + at, cap - at, "%st%06d ROW<typed_value INT>", i == 0 ? "" : ", ", (i * 7 + 3) % TYPED);
+    (void)snprintf(type + at, cap - at, ">>");
+    clock_t begin = clock();
+    char *text = assembled("VARIANT", type, fill_many, &rc);
+    must_ok(rc, &err);
+    assert_true((clock() - begin) / CLOCKS_PER_SEC < SECONDS);
+    for (const char *p = text; *p != '\0'; p++)
+        members += *p == ':';
+    assert_int_equal(members, TYPED + RESTS);
+    free(text);
+    free(type);
+}
+
+/* A list of 513 objects that all have one key of a megabyte. */
+static void fill_long_keys(pml_builder *b)
+{
+    pml_builder *list = pml_builder__child(b, 2), *element = pml_builder__child(list, 0);
+    uint8_t *metadata = calloc(13 + LONG_KEY, 1);
+    assert_non_null(metadata);
+    metadata[0] = 0xc1;
+    metadata[1] = 1;
+    pml_put_le32(metadata + 9, LONG_KEY);
+    memset(metadata + 13, 'k', LONG_KEY);
+    for (int i = 0; i <= PML_VARIANT_KEYS_MAX / LONG_KEY; i++) {
+        put(pml_builder__child(element, 0), bytes_of("\2\1\0\0\1\0", 6));
+        put(pml_builder__child(element, 1), NULL_VALUE);
+        must_ok(pml_builder__close_item(element), NULL);
+    }
+    must_ok(pml_builder__close_item(list), NULL);
+    put(pml_builder__child(b, 0), bytes_of((const char *)metadata, 13 + LONG_KEY));
+    put(pml_builder__child(b, 1), NULL_VALUE);
+    must_ok(pml_builder__close_item(b), NULL);
+    free(metadata);
+}
+
+static void keys_of_all_parts_of_a_variant_are_limited_together(void **state)
+{
+    (void)state;
+    fails(PML_E_LIMIT, LIST, fill_long_keys, "the keys of all members");
+}
+
 static void any_allocation_may_fail(void **state)
 {
     (void)state;
@@ -370,6 +473,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(objects_take_members_from_both_sides, given, closed),
         cmocka_unit_test_setup_teardown(lists_come_back_inside_of_other_types, given, closed),
         cmocka_unit_test_setup_teardown(what_is_not_shredded_is_left_alone, given, closed),
+        cmocka_unit_test_setup_teardown(very_many_members_do_not_take_for_ever, given, closed),
+        cmocka_unit_test_setup_teardown(keys_of_all_parts_of_a_variant_are_limited_together, given, closed),
         cmocka_unit_test_setup_teardown(any_allocation_may_fail, given, closed),
         cmocka_unit_test_setup_teardown(variants_of_a_null_row_are_not_missed, given, closed),
     };

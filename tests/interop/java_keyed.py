@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables with a primary key that follow from a seed, written by pml, and the same rows by Java into a table beside it. Java must read
-one answer from both, after every commit and every compaction of its own, and pml the same."""
+one answer from both, after every commit and every compaction of its own, and pml the same. To tables with dynamic buckets both write."""
 import json
 import os
 import random
@@ -43,17 +43,40 @@ class KeyedTable(java_random.RandomTable):
         if self.some(15):
             o["ignore-update-before"] = "true"
 
+    def dynamic_buckets(self):
+        """Few keys a bucket, so that there are many; sometimes more keys than all buckets should have: Java chooses the bucket of those at
+        random, and with it what is compacted together, which some aggregators show."""
+        o = self.options
+        o.pop("bucket-function.type", None)
+        o.update({"bucket": "-1", "dynamic-bucket.target-row-num": self.rnd.choice(("1", "3", "10", "1000"))})
+        if self.engine in ("deduplicate", "first-row") and self.some(40):
+            o["dynamic-bucket.max-buckets"] = self.rnd.choice("123")
+
     def index_options(self):
         """Only Java writes indexes."""
 
+    def live_rows(self, made):
+        """Half of the tables with fixed buckets are written live. Values without an order are refused there, as keys and as NaN."""
+        o = self.options
+        ordered = set(made["primaryKeys"]) | set(o.get("sequence.field", "").split(","))
+        if o["bucket"] == "-1" or any(f["name"] in ordered and f["type"].split()[0] in ("FLOAT", "DOUBLE") for f in made["fields"]):
+            return
+        if self.some(50):
+            self.live = ["--live", "--user", "live"]
+            o.update({"realtime.enabled": "true", "realtime.primary-key.preview": "true"})
+
     def merge_options(self, made):
         super().merge_options(made)
+        self.live = []
+        if set(made["partitionKeys"]) <= set(made["primaryKeys"]) and self.some(40):
+            self.dynamic_buckets()
         if self.options.get("changelog-producer") == "input":
             del self.options["changelog-producer"]
         self.options.pop("sequence.field.sort-order", None)  # Java's write buffer sorts ascending all the same
         if self.some(10):
             made["fields"].append({"name": "kind", "type": "STRING NOT NULL"})
             self.options["rowkind.field"] = "kind"
+        self.live_rows(made)
 
     def kinds(self):
         if self.engine == "deduplicate" or "ignore-delete" in self.options:
@@ -76,7 +99,11 @@ class KeyedTable(java_random.RandomTable):
         with open(file + ".java", "w", encoding="utf-8", newline="") as f:
             f.write("".join(MINUS_ZERO.sub("-0.0", x) + "\n" for x in lines))
         java, out = self.java.run("append", self.mirror, file + ".java")
-        done = self.pml.run("ingest", self.table, file)
+        if (self.options["bucket"] == "-1" and self.some(35)) or (self.live and self.some(20)):  # each goes on where the other was
+            if java:
+                self.java("append", self.table, file + ".java")
+            return
+        done = self.pml.run("ingest", self.table, file, *self.live)
         if java != (done.code == 0):
             raise support.Wrong(f"step {self.steps}: Java {'takes' if java else 'refuses'} the rows: {'' if java else out[:500]}, "
                                 f"pml's exit code is {done.code}: {done.err[:500]}")

@@ -19,7 +19,7 @@ KEYS = ["BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "STRING", "VARCHAR(30
 SEQUENCES = ["INT", "BIGINT", "DATE", "TIMESTAMP(3)", "TIMESTAMP(6)", "DECIMAL(12,2)", "DECIMAL(25,4)", "STRING", "DOUBLE"]
 NUMBERS = ("TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL")
 COMMITS, ROWS, PREDICATES = 7, 24, 5
-NEGATIVE_TIME = re.compile(rb'"\d\d:\d\d:-')
+NEGATIVE_TIME = re.compile(rb'"(?:-\d+:-?\d+|\d+:-\d+|\d+:\d+:-)')
 refused = collections.Counter()
 
 
@@ -307,9 +307,11 @@ class RandomTable(java_evolution.Evolving):
             support.equal("count", len(newest), int(done.out))
 
 
-def is_ordered_otherwise(condition):
-    """Texts with characters from U+FFFF on: ORC's Java code leaves out stripes by the order of UTF-16, so Java loses rows there."""
-    return any(c >= "\uffff" for c in json.dumps(condition, ensure_ascii=False))
+def is_ordered_otherwise(condition, lines):
+    """Where Java loses rows because ORC's code leaves out stripes: by the order of UTF-16 in texts with characters from U+FFFF on, and by
+    statistics of columns with NaN, which its filter takes as the largest number but its statistics do not know."""
+    text = json.dumps(condition, ensure_ascii=False)
+    return any(c >= "\uffff" for c in text) or any(c == '"NaN"' and rows.quote(n) in text for line in lines for n, c in rows.cells_of(line).items())
 
 
 def both_read(t):
@@ -327,7 +329,7 @@ def both_read(t):
     if newest:
         for _ in range(PREDICATES):
             condition = columns.predicate(t.rnd, newest, leave_out=t.unordered)
-            if "orc" in json.dumps(t.options) and is_ordered_otherwise(condition):
+            if "orc" in json.dumps(t.options) and is_ordered_otherwise(condition, newest):
                 continue
             predicate = support.filter_args(condition)
             found = t.same(*predicate)

@@ -183,7 +183,8 @@ def metadata(folder, pml, java, seed):
             want = [x for x in all_rows if keep(json.loads(x)[column])]
             support.equal(f"{name} where {condition}", want, pml.dump(t.table, "--system", name, *support.filter_args(condition)))
             ok, out = java.run("dump", t.table, "--system", name, *support.filter_args(condition))
-            if ok and not set(want) <= set(support.lines_of(out)):
+            # Java takes "{}" apart into one empty value, which is one more than a table without partitions has, and shows nothing
+            if ok and value != "{}" and not set(want) <= set(support.lines_of(out)):
                 raise support.Wrong(f"{name} where {condition}: Java leaves out rows that match")
 
 
@@ -223,7 +224,7 @@ def branches(folder, pml, java, seed):
         both(pml, java, table, "--columns", "v1,p")
         for _ in range(4 if lines else 0):
             both(pml, java, table, *support.filter_args(columns.predicate(rnd, lines)))
-        for name in ("audit_log", "binlog", "ro", "partitions", "buckets", "table_indexes", "snapshots"):
+        for name in ("audit_log", "binlog", "ro", "files", "partitions", "buckets", "table_indexes", "snapshots"):
             both(pml, java, table, "--system", name)
         both(pml, java, table, "--tag", "t1")
         for name in sorted(os.listdir(os.path.join(table, "snapshot"))):
@@ -231,6 +232,7 @@ def branches(folder, pml, java, seed):
                 snapshot = f"scan.snapshot-id={name.split('-')[1]}"
                 both(pml, java, table, "--option", snapshot)
                 both(pml, java, table, "--option", snapshot, "--system", "partitions")
+                both(pml, java, table, "--option", snapshot, "--system", "file_key_ranges")
         java("alter", table, json.dumps([{"op": "unset", "key": option}]))
 
 

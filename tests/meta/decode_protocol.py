@@ -82,6 +82,12 @@ def files(b, fields):
     return [dict(zip(NAMES, row(b.block(), KINDS[:fields]))) for _ in range(b.num("i"))]
 
 
+def index_files(b, version):
+    """Those of dynamic buckets; 0: none."""
+    kinds = "ssqqLsR"[:7 if version >= 11 else 6 if version >= 9 else 5]
+    return [row(b.block(), kinds)[:4] for _ in range(b.num("i"))] or 0
+
+
 def deletions(b, version):
     if not b.num("?"):
         return None
@@ -107,8 +113,8 @@ def message(data, version):
     out = {"version": version, "partition": b.block().hex(), "bucket": b.num("i")}
     out["buckets"] = b.num("i") if version >= 7 and b.num("?") else None
     f = lambda: files(b, FIELDS_OF_MESSAGE[version])
-    none = lambda: [b.num("i") for _ in range(2)]  # index files: their number, here always 0
-    out["files"], out["other"] = f(), [f(), f()] + (none() if version >= 10 else []) + [f(), f(), f()] + none()
+    indexes = lambda: [index_files(b, version) for _ in range(2)]
+    out["files"], out["other"] = f(), [f(), f()] + (indexes() if version >= 10 else []) + [f(), f(), f()] + indexes()
     b.end()
     return out
 

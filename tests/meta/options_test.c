@@ -178,8 +178,7 @@ static void must_need(const char *options, const char *more, bool for_write, con
 static void unsupported_features_are_named(void **state)
 {
     (void)state;
-    must_need("", ",\"primaryKeys\":[\"a\"]", true, "needs bucket:dynamic: option bucket of db.t is '-1'");
-    must_need("\"bucket\":\"-1\"", ",\"primaryKeys\":[\"a\"]", true, "needs bucket:dynamic");
+    must_need("\"bucket\":\"-2\"", ",\"primaryKeys\":[\"a\"]", true, "needs bucket:postpone: option bucket of db.t is '-2'");
     must_need("\"bucket\":\"1\",\"changelog-producer\":\"Input\"", ",\"primaryKeys\":[\"a\"]", true, "needs changelog-producer:input");
     must_need("\"bucket\":\"1\",\"file.format.per.level\":\"0:orc\"", ",\"primaryKeys\":[\"a\"]", true, "needs file.format.per.level");
     must_need("\"bucket\":\"1\",\"file.compression.per.level\":\"0:lz4\"", ",\"primaryKeys\":[\"a\"]", true,

@@ -19,7 +19,7 @@
 
 enum { BUCKETS = 2, KILLS = 20, BATCH = 7, BATCHES = 3, LONGEST_US = 50000, READY_FD = 3, ID_STEP = 2 };
 
-static const rt_shape shape = {"ivx", false, BUCKETS, true, true};
+static const rt_shape shape = {.columns = "ivx", .buckets = BUCKETS, .external = true, .auto_advance = true};
 
 extern char **environ;
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The random model (realtime-tests.md 25.7). STEPS=n in the environment sets the number of steps, SEED=n the first episode, EPISODE=n
-   runs that one only. */
+   runs that one only, TEST=pattern the tests of these names. */
+
+#include <stdlib.h>
 
 #include "support/rt_model.h"
 #include "support/test_env.h"
@@ -22,9 +24,9 @@ static void shrink(const rt_model_options *o, rt_model_result *r)
     report(o, r, "shrunk");
 }
 
-static void run_episode(rt_model_result *r, uint64_t seed, bool faults)
+static void run_episode(rt_model_result *r, uint64_t seed, bool faults, bool keyed)
 {
-    const rt_model_options o = {.seed = seed, .steps = EPISODE_STEPS, .faults = faults};
+    const rt_model_options o = {.seed = seed, .steps = EPISODE_STEPS, .faults = faults, .keyed = keyed};
     rt_model_run(r, &o);
     if (!r->failed)
         return;
@@ -33,13 +35,13 @@ static void run_episode(rt_model_result *r, uint64_t seed, bool faults)
     fail_msg("EPISODE=%llu repeats it", (unsigned long long)seed);
 }
 
-static void run_steps(int64_t steps, uint64_t first, bool faults)
+static void run_steps(int64_t steps, uint64_t first, bool faults, bool keyed)
 {
     long long operations = 0;
     int64_t only = test_setting("EPISODE", -1, 0, INT64_MAX);
     for (int64_t done = 0, i = 0; done < steps; i++) {
         rt_model_result r;
-        run_episode(&r, only >= 0 ? (uint64_t)only : first + (uint64_t)i, faults);
+        run_episode(&r, only >= 0 ? (uint64_t)only : first + (uint64_t)i, faults, keyed);
         operations += r.operations;
         done += only >= 0 ? steps : EPISODE_STEPS;
     }
@@ -49,13 +51,25 @@ static void run_steps(int64_t steps, uint64_t first, bool faults)
 static void model_of_healthy_files_agrees_with_the_library(void **state)
 {
     (void)state;
-    run_steps(test_setting("STEPS", STEPS, 2, INT64_MAX) / 2, test_seed(), false);
+    run_steps(test_setting("STEPS", STEPS, 4, INT64_MAX) / 4, test_seed(), false, false);
 }
 
 static void model_of_failing_files_agrees_with_the_library(void **state)
 {
     (void)state;
-    run_steps(test_setting("STEPS", STEPS, 2, INT64_MAX) / 2, test_seed() + 1000000, true);
+    run_steps(test_setting("STEPS", STEPS, 4, INT64_MAX) / 4, test_seed() + 1000000, true, false);
+}
+
+static void model_of_keys_and_healthy_files_agrees(void **state)
+{
+    (void)state;
+    run_steps(test_setting("STEPS", STEPS, 4, INT64_MAX) / 4, test_seed() + 2000000, false, true);
+}
+
+static void model_of_keys_and_failing_files_agrees(void **state)
+{
+    (void)state;
+    run_steps(test_setting("STEPS", STEPS, 4, INT64_MAX) / 4, test_seed() + 3000000, true, true);
 }
 
 /* What long runs have found. Episodes change with the model and the library, so what each one showed has a test of its own, too. */
@@ -63,21 +77,23 @@ static void model_agrees_in_the_episodes_that_failed_once(void **state)
 {
     static const struct {
         uint64_t seed;
-        bool faults;
-    } episodes[] = {{20261254, false}, {21261407, true}, {21262071, true}, {21262104, true},
-                  {5000211, true},   {21262394, true}, {20261199, false}, {21261187, true}};
+        bool faults, keyed;
+    } episodes[] = {{20261254, false, false}, {21261407, true, false}, {21262071, true, false},  {21262104, true, false},
+                  {5000211, true, false},   {21262394, true, false}, {20261199, false, false}, {21261187, true, false},
+                  {23261135, true, true},   {22261180, false, true}, {22261175, false, true},  {23261232, true, true},
+                  {3000285, false, true},   {4000072, true, true},   {23261176, true, true}};
     (void)state;
     for (size_t i = 0; i < sizeof episodes / sizeof episodes[0]; i++) {
         rt_model_result r;
-        run_episode(&r, episodes[i].seed, episodes[i].faults);
+        run_episode(&r, episodes[i].seed, episodes[i].faults, episodes[i].keyed);
     }
 }
 
 /* Each mutant must be caught within 5000 steps. */
-static void must_catch(rt_mutant mutant)
+static void must_catch_in(rt_mutant mutant, bool keyed)
 {
     for (uint64_t i = 0; i < 5000 / EPISODE_STEPS; i++) {
-        const rt_model_options o = {.seed = test_seed() + i, .steps = EPISODE_STEPS, .mutant = mutant};
+        const rt_model_options o = {.seed = test_seed() + i, .steps = EPISODE_STEPS, .mutant = mutant, .keyed = keyed};
         rt_model_result r;
         rt_model_run(&r, &o);
         if (r.failed) {
@@ -86,6 +102,12 @@ static void must_catch(rt_mutant mutant)
         }
     }
     fail_msg("nobody noticed");
+}
+
+static void must_catch(rt_mutant mutant)
+{
+    must_catch_in(mutant, false);
+    must_catch_in(mutant, true);
 }
 
 static void model_notices_a_store_that_loses_rows(void **state)
@@ -123,6 +145,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(model_of_healthy_files_agrees_with_the_library),
         cmocka_unit_test(model_of_failing_files_agrees_with_the_library),
+        cmocka_unit_test(model_of_keys_and_healthy_files_agrees),
+        cmocka_unit_test(model_of_keys_and_failing_files_agrees),
         cmocka_unit_test(model_agrees_in_the_episodes_that_failed_once),
         cmocka_unit_test(model_notices_a_store_that_loses_rows),
         cmocka_unit_test(model_notices_a_store_that_doubles_rows),
@@ -130,5 +154,7 @@ int main(void)
         cmocka_unit_test(model_notices_a_store_that_lets_go_of_uncommitted_rows),
         cmocka_unit_test(model_notices_commits_without_progress),
     };
+    if (getenv("TEST") != NULL)
+        cmocka_set_test_filter(getenv("TEST"));
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,6 +59,8 @@ static void calls_that_make_or_fill_something_want_a_place_for_it(void **state)
     refused(pml_table_route(NULL, k.table, &array, &schema, &err));
     refused(pml_routes_get(NULL, routes, 0, &err));
     refused(pml_scan_new(NULL, k.table, &err));
+    refused(pml_lookup_open(NULL, scan, NULL, &err));
+    refused(pml_lookup_open(&(pml_lookup *){NULL}, NULL, NULL, &err));
     refused(pml_scan_plan(NULL, scan, &err));
     refused(pml_plan_count(NULL, plan, &err));
     refused(pml_plan_split_get(NULL, plan, 0, &err));
@@ -74,6 +76,9 @@ static void calls_that_make_or_fill_something_want_a_place_for_it(void **state)
     refused(pml_messages_deserialize(NULL, k.table, PML_MESSAGE_VERSION, NULL, 0, &err));
     refused(pml_rt_context_open(NULL, env, NULL, &err));
     refused(pml_rt_context_metrics(NULL, k.ctx, &err));
+    refused(pml_rt_status_get(NULL, k.ctx, &err));
+    refused(pml_rt_status_parse(NULL, "{}", 2, &err));
+    refused(pml_rt_status_print(NULL, 0, NULL, NULL, 0, PML_RT_STATUS_TEXT, &err));
     refused(pml_rt_writer_open(NULL, k.table, k.ctx, NULL, &err));
     refused(pml_rt_prepare(NULL, k.w, 1, NULL, &err));
     refused(pml_rt_offsets_load(NULL, k.table, -1, &err));

@@ -14,7 +14,7 @@
 enum { BUCKETS = 1, PARTS = 2, PBS = BUCKETS * PARTS, ROWS = 24, HALF = 12 };
 #define TABLE "/t"
 
-static const rt_shape shape = {"divx", true, BUCKETS, true, true};
+static const rt_shape shape = {.columns = "divx", .partitioned = true, .buckets = BUCKETS, .external = true, .auto_advance = true};
 
 /* Row i of the source: its partition-bucket, its offset in there (with gaps). */
 static int pb_of(int64_t i)

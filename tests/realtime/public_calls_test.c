@@ -25,6 +25,7 @@ typedef struct public_call {
 #define STREAM "table/stream_scan_test.c"
 #define LIVE   "realtime/failure_test.c"
 #define TICKET "realtime/ticket_test.c"
+#define LOOKUP "realtime/lookup_test.c"
 #define HERE   NULL, NULL
 #define REST   "realtime/public_failure_test.c"
 
@@ -44,6 +45,14 @@ static const public_call calls[] = {
     {"pml_env_new", REST, "environment_is_made_or_not"},
     {"pml_env_release", HERE},
     {"pml_error_name", HERE},
+    {"pml_lookup_close", HERE},
+    {"pml_lookup_get", LOOKUP, "step_get"},
+    {"pml_lookup_key_schema", LOOKUP, "step_get"},
+    {"pml_lookup_keys", LOOKUP, "step_get"},
+    {"pml_lookup_open", LOOKUP, "step_open"},
+    {"pml_lookup_refresh", LOOKUP, "step"},
+    {"pml_lookup_schema", LOOKUP, "step_get"},
+    {"pml_lookup_snapshot_id", HERE},
     {"pml_messages_count", HERE},
     {"pml_messages_deserialize", SPLIT, "failing_allocations_of_messages_leave_nothing_behind"},
     {"pml_messages_files", HERE},
@@ -97,6 +106,9 @@ static const public_call calls[] = {
     {"pml_rt_split_deserialize", TICKET, "failing_allocations_use_no_ticket_up"},
     {"pml_rt_split_release_ticket", REST, "tickets_are_let_go"},
     {"pml_rt_split_serialize", TICKET, "failing_allocations_while_serialising_leave_no_ticket"},
+    {"pml_rt_status_get", REST, "step_status"},
+    {"pml_rt_status_parse", HERE},
+    {"pml_rt_status_print", HERE},
     {"pml_rt_write", LIVE, "writes_fail_without_effect"},
     {"pml_rt_writer_abort", LIVE, "writer_aborted_without_memory_lets_no_writer_go_on"},
     {"pml_rt_writer_close", REST, "writer_closes_or_says_why_not"},
@@ -195,7 +207,8 @@ static void every_public_function_is_in_the_table_once(void **state)
 
 static void every_test_that_the_table_names_is_there(void **state)
 {
-    char *rt_kit_text = text_of("support/rt_kit.c"), *table_kit_text = text_of("support/table_kit.c");
+    char *rt_kit_text = text_of("support/rt_kit.c"), *table_kit_text = text_of("support/table_kit.c"),
+         *lookup_kit_text = text_of("support/lookup_kit.c");
     (void)state;
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
         char *text = text_of(calls[i].file == NULL ? "realtime/public_calls_test.c" : calls[i].file);
@@ -204,12 +217,13 @@ static void every_test_that_the_table_names_is_there(void **state)
         if (calls[i].file != NULL && (strstr(text, "test_env_fail_at(") == NULL || !has_call(text, calls[i].function)))
             fail_msg("%s: %s has no %s, or fails no allocation", calls[i].name, calls[i].file, calls[i].function);
         if (!has_call(text, calls[i].name) && !has_call(rt_kit_text, calls[i].name) &&
-            !has_call(table_kit_text, calls[i].name))
+            !has_call(table_kit_text, calls[i].name) && !has_call(lookup_kit_text, calls[i].name))
             fail_msg("%s is called neither in %s nor in the kits", calls[i].name, calls[i].file);
         free(text);
     }
     free(rt_kit_text);
     free(table_kit_text);
+    free(lookup_kit_text);
 }
 
 /* ---- calls that allocate nothing, whatever comes ---- */
@@ -264,6 +278,22 @@ static void tables_scans_and_plans(rt_kit *k, pml_error *err)
     quiet(t, pml_scan_free(scan));
 }
 
+static void lookups(test_env *t, pml_error *err)
+{
+    static const char json[] = "{\"fields\":[{\"name\":\"id\",\"type\":\"INT NOT NULL\"}],\"partitionKeys\":[],\"primaryKeys\":[\"id\"],"
+                               "\"options\":{\"bucket\":\"1\"},\"comment\":\"\"}";
+    pml_table *table;
+    pml_scan *scan;
+    pml_lookup *lookup;
+    must_ok(pml_table_create(&table, t->env, test_path(t, "keyed"), json, sizeof json - 1, 0, err), err);
+    must_ok(pml_scan_new(&scan, table, err), err);
+    must_ok(pml_lookup_open(&lookup, scan, NULL, err), err);
+    pml_scan_free(scan);
+    quiet(t, assert_int_equal(pml_lookup_snapshot_id(lookup), -1));
+    quiet(t, pml_lookup_close(lookup));
+    pml_table_release(table);
+}
+
 static void rows_routes_and_messages(rt_kit *k, pml_error *err)
 {
     test_env *t = k->t;
@@ -306,6 +336,11 @@ static void contexts_entries_and_offsets(rt_kit *k, pml_error *err)
     const pml_rt_histogram histogram = PML_RT_HISTOGRAM_INIT;
     size_t n;
     quiet(t, assert_int_equal(pml_rt_histogram_percentile(&histogram, 50), 0));
+    pml_rt_status status = PML_RT_STATUS_INIT;
+    char text[16384];
+    must_ok(pml_rt_status_get(&status, k->ctx, err), err);
+    quiet(t, must_ok(pml_rt_status_print(text, sizeof text, &n, &status, 1, PML_RT_STATUS_JSON, err), err));
+    quiet(t, must_ok(pml_rt_status_parse(&status, text, n, err), err));
     quiet(t, pml_rt_context_acquire(k->ctx); pml_rt_context_close(k->ctx));
     pml_rt_prepared *prepared = rt_kit_prepare(k, 2);
     quiet(t, entries = pml_rt_prepared_get(&n, prepared));
@@ -350,6 +385,7 @@ static void calls_without_a_loop_allocate_nothing(void **state)
     (void)rt_kit_cycle(&k, 1);
     rt_kit_write(&k, 5, "a");
     tables_scans_and_plans(&k, &err);
+    lookups(k.t, &err);
     rows_routes_and_messages(&k, &err);
     environments_catalogs_and_commits(&k, &err);
     contexts_entries_and_offsets(&k, &err);

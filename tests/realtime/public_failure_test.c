@@ -205,6 +205,14 @@ static int step_metrics(rt_kit *k, pml_error *err)
     return rc;
 }
 
+static int step_status(rt_kit *k, pml_error *err)
+{
+    pml_rt_status status = PML_RT_STATUS_INIT;
+    int rc = pml_rt_status_get(&status, k->ctx, err);
+    assert_int_equal(status.metrics.total_row_count, rc == PML_OK ? 5 : 0);
+    return rc;
+}
+
 static void calls_that_change_nothing_can_be_repeated(void **state)
 {
     (void)state;
@@ -212,7 +220,8 @@ static void calls_that_change_nothing_can_be_repeated(void **state)
         step_fn step;
         int least; /* failures */
     } steps[] = {{step_describe, 10}, {step_lists, 100}, {step_catalog, 3},  {step_read_schema, 100},
-                 {step_predicate, 5}, {step_cells, 3},   {step_offsets, 10}, {step_metrics, 1}};
+                 {step_predicate, 5}, {step_cells, 3},   {step_offsets, 10}, {step_metrics, 1},
+                 {step_status, 1}};
     rt_kit k;
     rt_kit_create(&k, NULL, "\"p\"", "");
     rt_kit_start(&k, NULL, NULL);

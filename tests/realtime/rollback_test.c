@@ -209,7 +209,7 @@ static void own_commits_after_a_rollback_are_known(void **state)
 static void progress_of_an_earlier_run_is_kept_by_a_rollback_above_it(void **state)
 {
     (void)state;
-    for (int stolen = 0; stolen < 2; stolen++) {
+    for (int stolen = 0; stolen < (rt_kit_with_keys() ? 1 : 2); stolen++) { /* with keys their rows would be a second writer's */
         rt_kit k;
         open_manual(&k, NULL, "");
         assert_int_equal(other_commits(&k, 0, "a", 1), 1); /* the earlier run, under its own user */

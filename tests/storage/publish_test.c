@@ -554,6 +554,46 @@ static void files_in_directories_that_a_killed_process_left_survive(void **state
     }
 }
 
+static char synced[200];
+
+static int note_sync(void *ctx, const char *path, pml_error *err)
+{
+    (void)ctx;
+    (void)err;
+    (void)snprintf(synced + strlen(synced), sizeof synced - strlen(synced), "%s ", path);
+    return PML_OK;
+}
+
+static void must_sync(test_env *t, const char *dir, const char *expected)
+{
+    pml_error err = PML_ERROR_INIT;
+    synced[0] = '\0';
+    must_ok(pml_durable_dirs__ensure(t->env, dir, &err), &err);
+    assert_string_equal(synced, expected);
+}
+
+/* The working directory holds the first name of a relative path. */
+static void names_of_relative_paths_are_synced_up_to_the_working_directory(void **state)
+{
+    (void)state;
+    test_env *t = test_env_open(NULL);
+    t->env->fs.sync_directory = note_sync;
+    must_sync(t, "w/t/m", "w/t w . ");
+    must_sync(t, "w/t/m", "");
+    must_sync(t, "w/u//", "w ");
+    must_sync(t, "alone", ". ");
+    must_sync(t, "alone", "");
+    must_sync(t, ".", "");
+    must_sync(t, "./x/y", "./x . ");
+    must_sync(t, "../x", ".. ");
+    must_sync(t, "s3://bucket", "");
+    must_sync(t, "s3://bucket/t", "s3://bucket ");
+    pml_durable_dirs__made(t->env, "fresh/");
+    pml_durable_dirs__made(t->env, "fresh/t");
+    must_sync(t, "fresh/t/m", "fresh/t ");
+    test_env_close(t);
+}
+
 static int sync_of_a_directory_that_may_not_be_opened(void *ctx, const char *path, pml_error *err)
 {
     (void)ctx;
@@ -577,7 +617,6 @@ static void the_way_up_ends_above_the_table_and_where_nothing_may_be_opened(void
     assert_int_equal(faulty_fs_count(&f, FS_OP(FS_OP_SYNC_DIRECTORY)), 3); /* t, d, c */
     must_ok(pml_durable_dirs__ensure(t->env, "/a/b/c/d/t/m", &err), &err);
     assert_int_equal(faulty_fs_count(&f, FS_OP(FS_OP_SYNC_DIRECTORY)), 3);
-    must_ok(pml_durable_dirs__ensure(t->env, "relative", &err), &err);
     must_ok(pml_durable_dirs__ensure(t->env, "s3://bucket", &err), &err);
     assert_int_equal(faulty_fs_count(&f, FS_OP(FS_OP_SYNC_DIRECTORY)), 3);
     pml_durable_dirs__forget(t->env);
@@ -648,6 +687,7 @@ int main(void)
         cmocka_unit_test(publish_overtaken_just_before_its_last_step_loses_for_certain),
         cmocka_unit_test(files_in_directories_that_could_not_be_synced_at_first_survive),
         cmocka_unit_test(files_in_directories_that_a_killed_process_left_survive),
+        cmocka_unit_test(names_of_relative_paths_are_synced_up_to_the_working_directory),
         cmocka_unit_test(the_way_up_ends_above_the_table_and_where_nothing_may_be_opened),
         cmocka_unit_test(publish_cut_off_at_any_point_leaves_all_or_nothing),
         cmocka_unit_test(write_new_that_answered_ok_survives_every_power_cut),

@@ -63,41 +63,12 @@ const char *changes_copy(test_env *t, const char *name)
     return copy_to;
 }
 
-int changes_read(pml_text *text, int64_t *rows, pml_env *env, pml_plan *plan, uint32_t threads, pml_error *err)
+int changes_read(pml_text *text, int64_t *rows, pml_plan *plan, uint32_t threads, pml_error *err)
 {
     pml_read_options o = PML_READ_OPTIONS_INIT;
-    struct ArrowArrayStream stream = {0};
-    struct ArrowSchema schema = {0};
-    struct ArrowArray batch = {0};
-    pml_rows_printer *printer = NULL;
-    int rc;
     o.flags = PML_READ_ROW_KIND;
     o.threads = threads;
-    PML_TRY(pml_read_open(&stream, plan, &o, err));
-    if (stream.get_schema(&stream, &schema) != 0) {
-        rc = pml_stream_error(&stream, err);
-        goto out;
-    }
-    PML_TRY(pml_rows_printer_new(&printer, env, &schema, PML_ROWS_JSON, err));
-    for (;;) {
-        if (stream.get_next(&stream, &batch) != 0) {
-            rc = pml_stream_error(&stream, err);
-            goto out;
-        }
-        if (batch.release == NULL)
-            break;
-        *rows += batch.length;
-        rc = text == NULL ? PML_OK : pml_rows_print(text, printer, &batch, 0, batch.length, err);
-        batch.release(&batch);
-        PML_TRY(rc);
-    }
-out:
-    pml_rows_printer_free(printer);
-    if (schema.release != NULL)
-        schema.release(&schema);
-    if (stream.release != NULL)
-        stream.release(&stream);
-    return rc;
+    return rows_read(text, rows, plan, &o, PML_ROWS_JSON, err);
 }
 
 static int line_compare(const void *a, const void *b)

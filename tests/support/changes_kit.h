@@ -3,10 +3,7 @@
 #ifndef PML_TESTS_CHANGES_KIT_H
 #define PML_TESTS_CHANGES_KIT_H
 
-#include <paimonlive/rows.h>
-
-#include "support/test_env.h"
-#include "table/scan.h"
+#include "support/rows_kit.h"
 
 /* options: pairs of key and value, NULL behind the last. Fails the test, or returns the code. */
 int changes_try_open(pml_table **out, test_env *t, const char *path, const char *const *options, pml_error *err);
@@ -14,7 +11,7 @@ pml_table *changes_open(test_env *t, const char *name, const char *const *option
 /* A copy of one, in the test's directory; and that of one, to change. */
 const char *changes_copy(test_env *t, const char *name);
 /* Every row with its kind, as JSON lines that are appended to text (NULL: only counted). */
-int changes_read(pml_text *text, int64_t *rows, pml_env *env, pml_plan *plan, uint32_t threads, pml_error *err);
+int changes_read(pml_text *text, int64_t *rows, pml_plan *plan, uint32_t threads, pml_error *err);
 /* Sorts the lines of a text in place. */
 void changes_sort(pml_text *text);
 /* The text against a file of tests/tables. */

@@ -162,7 +162,7 @@ const pml_rt_plugin failing_store_plugin = {.struct_size = sizeof(pml_rt_plugin)
                                             .abi_minor = PML_RT_ABI_MINOR,
                                             .name = "failing",
                                             .version = "1",
-                                            .caps = PML_RT_CAP_MODE_APPEND,
+                                            .caps = PML_RT_CAP_MODE_APPEND | PML_RT_CAP_MODE_KEY,
                                             .open = p_open,
                                             .store_open = p_store_open,
                                             .close = p_close};

@@ -42,22 +42,43 @@ static void kit_commit_open(rt_kit *k)
     must_ok(pml_commit_open(&k->commit, k->table, "kit", &err), &err);
 }
 
-void rt_kit_create(rt_kit *k, const pml_file_system *fs, const char *partition_keys, const char *options)
+bool rt_kit_with_keys(void)
+{
+    return test_setting("KEYED", 0, 0, 1) != 0;
+}
+
+static void create(rt_kit *k, const pml_file_system *fs, const char *partition_keys, const char *options, bool keyed)
 {
     char json[2048];
     pml_error err = PML_ERROR_INIT;
+    const char *not_null = keyed && partition_keys[0] != '\0' ? " NOT NULL" : "";
+    const char *live = !keyed                                   ? ""
+                       : strstr(options, "\"bucket\"") != NULL ? ",\"realtime.primary-key.preview\":\"true\""
+                                                               : ",\"realtime.primary-key.preview\":\"true\",\"bucket\":\"1\"";
     memset(k, 0, sizeof *k);
     k->offset_step = 1;
     const pml_file_system fast = rt_kit_fs();
     k->t = test_env_open(fs == NULL ? &fast : fs);
     (void)snprintf(k->path, sizeof k->path, "%s/t", k->t->dir);
     int n = snprintf(json, sizeof json,
-                     "{\"fields\":[{\"name\":\"id\",\"type\":\"BIGINT NOT NULL\"},{\"name\":\"p\",\"type\":\"STRING\"},"
-                     "{\"name\":\"v\",\"type\":\"STRING\"}],\"partitionKeys\":[%s],\"primaryKeys\":[],"
-                     "\"options\":{\"realtime.enabled\":\"true\"%s%s},\"comment\":\"\"}",
-                     partition_keys, options[0] == '\0' ? "" : ",", options);
+                     "{\"fields\":[{\"name\":\"id\",\"type\":\"BIGINT NOT NULL\"},{\"name\":\"p\",\"type\":\"STRING%s\"},"
+                     "{\"name\":\"v\",\"type\":\"STRING%s\"}],\"partitionKeys\":[%s],\"primaryKeys\":[%s%s%s],"
+                     "\"options\":{\"realtime.enabled\":\"true\"%s%s%s},\"comment\":\"\"}",
+                     not_null, strstr(partition_keys, "\"v\"") != NULL ? not_null : "", partition_keys, keyed ? "\"id\"" : "",
+                     not_null[0] == '\0' ? "" : ",", not_null[0] == '\0' ? "" : partition_keys, live, options[0] == '\0' ? "" : ",", options);
+    k->no_nulls = not_null[0] != '\0';
     must_ok(pml_table_create(&k->table, k->t->env, k->path, json, (size_t)n, 0, &err), &err);
     kit_commit_open(k);
+}
+
+void rt_kit_create(rt_kit *k, const pml_file_system *fs, const char *partition_keys, const char *options)
+{
+    create(k, fs, partition_keys, options, rt_kit_with_keys());
+}
+
+void rt_kit_create_keyed(rt_kit *k, const pml_file_system *fs, const char *partition_keys, const char *options)
+{
+    create(k, fs, partition_keys, options, true);
 }
 
 void rt_kit_share(rt_kit *k, rt_kit *other, const pml_file_system *fs)
@@ -134,6 +155,8 @@ struct ArrowArray rt_kit_batch(rt_kit *k, int64_t n, const char *p)
     for (int64_t i = 0; i < n; i++)
         numbers[i] = k->next_id + i;
     c[at++] = test_fixed_array(8, n, numbers);
+    if (k->no_nulls && p == NULL)
+        p = "";
     for (int64_t i = 0; i < n; i++)
         texts[i] = p == NULL || p[0] != '*' ? p : i % 2 == 0 ? "a" : "b"; /* "*": in turn */
     c[at++] = test_text_array(n, texts);
@@ -498,7 +521,7 @@ int64_t rt_kit_drop(rt_kit *k, const char *value)
 {
     pml_error err = PML_ERROR_INIT;
     pml_commit_result r = PML_COMMIT_RESULT_INIT;
-    const pml_option_pair pair = {"p", value};
+    const pml_option_pair pair = {"p", k->no_nulls && value == NULL ? "" : value};
     const pml_partition_spec spec = {1, &pair};
     must_ok(pml_table_drop_partitions(&r, k->table, &spec, 1, &err), &err);
     return r.snapshot_id;

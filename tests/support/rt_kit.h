@@ -32,6 +32,7 @@ typedef struct rt_kit {
     pml_rt_context *ctx;
     pml_rt_writer *w;
     int64_t next_id;
+    bool no_nulls; /* in partition columns that are keys: those of null are those of '' then, which have the same name */
     bool external; /* batches get an offset column */
     int64_t next_offset, offset_step; /* of it */
     const char *foreign_progress; /* text of the progress file of rt_kit_foreign; NULL: it has none */
@@ -45,6 +46,10 @@ pml_file_system rt_kit_fs(void);
 
 /* fs NULL: that one. partition_keys: "" or "\"p\""; options: further JSON members, e.g. "\"bucket\":\"2\",\"bucket-key\":\"id\"". */
 void rt_kit_create(rt_kit *k, const pml_file_system *fs, const char *partition_keys, const char *options);
+/* The same with the primary key id, or (id, p), and one bucket unless the options say otherwise. With KEYED=1 in the environment
+   rt_kit_create makes such tables: many tests hold for them as they are. Those that do not ask rt_kit_with_keys and skip(). */
+void rt_kit_create_keyed(rt_kit *k, const pml_file_system *fs, const char *partition_keys, const char *options);
+bool rt_kit_with_keys(void);
 /* A second handle on the table of another kit, in an environment of its own. */
 void rt_kit_share(rt_kit *k, rt_kit *other, const pml_file_system *fs);
 /* Opens a context (store NULL: memory; option NULL: none, else key and value) and a writer. */

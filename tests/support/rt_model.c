@@ -99,6 +99,52 @@ int64_t model_new_row(rt_model *m, int pb)
     return m->next_id++;
 }
 
+int64_t model_new_row_of(rt_model *m, int pb)
+{
+    int64_t id = model_new_row(m, pb);
+    while (m->shape.keyed != NULL && m->key_buckets[rt_keyed_key(m->shape.salt, id)] != pb % m->n_buckets)
+        id = model_new_row(m, pb);
+    return id;
+}
+
+bool model_is_kept(const rt_model *m, int64_t id)
+{
+    const rt_variant *v = m->shape.keyed;
+    return v == NULL || !rt_keyed_is_dropped(v, rt_keyed_kind(v, m->shape.salt, id));
+}
+
+void model_copy_rows(const rt_model *m, rt_ids *to, const live_pb *l, int64_t begin, int64_t end)
+{
+    size_t b = 0;
+    bool open = false;
+    for (size_t i = 0; i < l->offsets.n; i++) {
+        int64_t offset = l->offsets.v[i];
+        if (offset < begin || offset >= end)
+            continue;
+        for (; b < l->borders.n && l->borders.v[b] <= offset; b++)
+            if (m->shape.keyed != NULL && open) {
+                ids_add(to, MODEL_BORDER);
+                open = false;
+            }
+        ids_add(to, l->ids.v[i]);
+        open = true;
+    }
+    if (m->shape.keyed != NULL && open)
+        ids_add(to, MODEL_BORDER);
+}
+
+void model_reference(const rt_model *m, rt_reference *r, const rt_ids *rows)
+{
+    rt_reference_init(r, m->shape.keyed, m->shape.salt);
+    for (size_t i = 0; i < rows->n; i++)
+        if (rows->v[i] == MODEL_BORDER)
+            rt_reference_close(r);
+        else if (rows->v[i] == MODEL_COMPACTED)
+            rt_reference_compact(r);
+        else
+            rt_reference_add(r, rows->v[i]);
+}
+
 /* ---- operations of their own ---- */
 
 /* Removes the oldest snapshots, never the one that the latest progress comes from. */
@@ -142,7 +188,11 @@ static void op_foreign(rt_model *m)
     static const foreign_kind kinds[] = {FOREIGN_APPEND, FOREIGN_COMPACT, FOREIGN_COMPACT, FOREIGN_BATCH, FOREIGN_APPEND,
                                          FOREIGN_DELETE_ROWS, FOREIGN_TRUNCATE, FOREIGN_COMPACT, FOREIGN_APPEND, FOREIGN_BATCH,
                                          FOREIGN_OUR_REMOVAL};
-    model_foreign(m, model_chance(m, 4) ? FOREIGN_OVERWRITE : kinds[model_below(m, 11)]);
+    const int64_t before = m->latest;
+    const foreign_kind kind = model_chance(m, 4) ? FOREIGN_OVERWRITE : kinds[model_below(m, 11)];
+    model_foreign(m, kind);
+    if (m->shape.keyed != NULL && kind == FOREIGN_BATCH && m->latest != before) /* the numbers of rows go on behind theirs */
+        model_advance(m, m->latest);
 }
 static void op_advance(rt_model *m)
 {
@@ -201,10 +251,40 @@ static const operation operations[] = {
     {6, model_reopen_writer}, {10, op_clock},   {20, op_offsets},
     {5, op_other},       {8, model_tag},        {10, model_reanchor}};
 
+static void op_read_plan(rt_model *m)
+{
+    for (int i = 0; i < 2; i++) {
+        model_stream_open(m);
+        model_stream_step(m, true);
+    }
+}
+static void op_compact(rt_model *m) { model_foreign(m, FOREIGN_COMPACT); }
+static void op_truncate(rt_model *m) { model_foreign(m, model_chance(m, 50) ? FOREIGN_TRUNCATE : FOREIGN_OUR_REMOVAL); }
+
+static void scripted(rt_model *m, char letter)
+{
+    static const struct {
+        char letter;
+        void (*run)(rt_model *m);
+    } ops[] = {{'w', op_write},      {'s', model_seal},   {'p', model_prepare},  {'c', model_commit}, {'x', model_abort},   {'a', op_advance},
+               {'l', model_plan_new}, {'r', op_read_plan}, {'e', op_read},        {'k', op_kill},      {'f', op_compact},    {'t', op_truncate},
+               {'o', model_reopen_writer}};
+    for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++)
+        if (ops[i].letter == letter) {
+            ops[i].run(m);
+            return;
+        }
+    model_fail(m, "no operation has the letter '%c'", letter);
+}
+
 static void step(rt_model *m)
 {
     int total = 0;
     (void)atomic_fetch_add(&m->t->wall_ms, 1 + model_below(m, 40));
+    if (m->o->script != NULL) {
+        scripted(m, m->o->script[m->out->step]);
+        return;
+    }
     for (size_t i = 0; i < sizeof operations / sizeof operations[0]; i++)
         total += operations[i].weight;
     int64_t at = model_below(m, total);
@@ -221,15 +301,34 @@ static void step(rt_model *m)
 
 static void set_up(rt_model *m)
 {
-    static const rt_shape shapes[] = {{"iv", false, -1, false, true},  {"divx", true, 2, false, true}, {"xidv", true, 3, true, true},
-                                      {"iv", false, 3, true, false},   {"div", true, -1, true, true},  {"vix", false, 2, false, false},
-                                      {"dxi", true, -1, false, false}, {"iv", false, -1, true, true}};
+    static const rt_shape shapes[] = {{.columns = "iv", .buckets = -1, .auto_advance = true},
+                                      {.columns = "divx", .partitioned = true, .buckets = 2, .auto_advance = true},
+                                      {.columns = "xidv", .partitioned = true, .buckets = 3, .external = true, .auto_advance = true},
+                                      {.columns = "iv", .buckets = 3, .external = true},
+                                      {.columns = "div", .partitioned = true, .buckets = -1, .external = true, .auto_advance = true},
+                                      {.columns = "vix", .buckets = 2},
+                                      {.columns = "dxi", .partitioned = true, .buckets = -1},
+                                      {.columns = "iv", .buckets = -1, .external = true, .auto_advance = true}},
+                          keyed[] = {{.columns = "igsabc", .buckets = 1, .auto_advance = true},
+                                     {.columns = "digsabc", .partitioned = true, .buckets = 2, .auto_advance = true},
+                                     {.columns = "gaisbc", .buckets = 2},
+                                     {.columns = "igsabcd", .partitioned = true, .buckets = 1, .external = true},
+                                     {.columns = "igsabc", .buckets = 3, .external = true, .auto_advance = true}};
     pml_error err = PML_ERROR_INIT;
     m->rng = m->o->seed;
     m->tidy = model_chance(m, 50) && !m->o->faults && m->o->mutant == RT_MUTANT_NONE;
-    m->shape = shapes[model_below(m, sizeof shapes / sizeof shapes[0])];
-    m->n_parts = m->shape.partitioned ? RT_PARTITIONS : 1;
+    if (m->o->keyed)
+        m->shape = keyed[model_below(m, sizeof keyed / sizeof keyed[0])];
+    else
+        m->shape = shapes[model_below(m, sizeof shapes / sizeof shapes[0])];
+    if (m->o->script != NULL)
+        m->shape = (m->o->keyed ? keyed : shapes)[m->o->seed % 2 == 0 ? 0 : m->o->keyed ? 2 : 5];
     m->n_buckets = m->shape.buckets > 0 ? m->shape.buckets : 1;
+    if (m->o->keyed) {
+        m->shape.keyed = &rt_variants[m->o->script != NULL ? (int64_t)(m->o->seed / 2 % rt_n_variants) : model_below(m, (int64_t)rt_n_variants)];
+        m->shape.salt = m->o->seed;
+    }
+    m->n_parts = !m->shape.partitioned ? 1 : m->o->keyed ? RT_NULL_PARTITION : RT_PARTITIONS; /* a key has no null */
     m->n_pbs = m->n_parts * m->n_buckets;
     m->latest = -1;
     m->earliest = -1;
@@ -239,6 +338,8 @@ static void set_up(rt_model *m)
     faulty_fs_init(&m->faulty, sim_fs_system(m->sim));
     m->t = test_env_open(&m->faulty.fs);
     m->t->random_state = m->o->seed * 77 + 1;
+    if (m->o->keyed)
+        model_key_buckets(m);
     (void)model_expect(m, PML_OK, rt_table_create(&m->table, m->t->env, MODEL_TABLE, &m->shape, &err), &err, "create");
     pml_table_release(m->table);
     m->table = NULL;
@@ -258,8 +359,7 @@ static void tear_down(rt_model *m)
         for (int pb = 0; pb < MODEL_PBS; pb++)
             ids_clear(&m->snapshots[i].disk[pb]);
     for (int pb = 0; pb < MODEL_PBS; pb++) {
-        ids_clear(&m->live[pb].ids);
-        ids_clear(&m->live[pb].offsets);
+        model_clear_live(&m->live[pb]);
         ids_clear(&m->lost_ids[pb]);
         ids_clear(&m->lost_offsets[pb]);
     }

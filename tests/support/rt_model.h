@@ -30,6 +30,8 @@ typedef struct rt_model_options {
     rt_mutant mutant;
     const bool *skip; /* of each step, NULL: none */
     bool faults;      /* failing files and memory, too */
+    bool keyed;       /* a table with a primary key */
+    const char *script; /* operations by letter (rt_model.c) in the place of random ones, on a small table; NULL: none */
 } rt_model_options;
 
 enum { RT_MODEL_TEXT = 600, RT_MODEL_LOG = 30 };

@@ -82,9 +82,7 @@ static void snapshot_of(rt_model *m, const call *c)
         if (!c->selected[i])
             continue;
         s->marks[e->pb] = (model_mark){MARK_KNOWN, e->end, l->lineage, BY_US, 0};
-        for (size_t k = 0; k < l->offsets.n; k++)
-            if (l->offsets.v[k] >= e->begin && l->offsets.v[k] < e->end)
-                ids_add(&s->disk[e->pb], l->ids.v[k]);
+        model_copy_rows(m, &s->disk[e->pb], l, e->begin, e->end);
     }
 }
 

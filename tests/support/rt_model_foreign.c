@@ -5,6 +5,7 @@
 
 #include "storage/file_io.h"
 #include "support/rt_model_state.h"
+#include "support/test_arrow.h"
 #include "table/commit.h"
 #include "table/route.h"
 
@@ -69,6 +70,67 @@ static void add_file(foreign *f, int pb, const rt_ids *ids)
     for (size_t i = 0; i < to->n && f->n < 64; i++)
         f->entries[f->n++] = (pml_manifest_entry){PML_ENTRY_ADD, to->partition, to->bucket, to->total_buckets, to->files[i]};
     f->rows += (int64_t)ids->n;
+}
+
+/* The columns of a file of rows with keys. Numbers of rows are 0: all that is written later is newer. */
+static void keyed_batch(struct ArrowArray *out, const foreign *f, const pml_file_shape *shape, int part, const rt_keyed_row *rows, int64_t n)
+{
+    struct ArrowArray columns[16];
+    int64_t *zeros = calloc((size_t)n + 1, sizeof *zeros);
+    int8_t *kinds = calloc((size_t)n + 1, sizeof *kinds);
+    const char **texts = calloc((size_t)n + 1, sizeof *texts);
+    assert_true(zeros != NULL && kinds != NULL && texts != NULL && shape->n_fields <= 16);
+    for (int64_t i = 0; i < n; i++) {
+        kinds[i] = rows[i].kind;
+        texts[i] = rt_partition_value(part);
+    }
+    for (size_t i = 0; i < shape->n_fields; i++) {
+        const char *name = shape->fields[i].name;
+        columns[i] = (int32_t)i == shape->sequence ? test_fixed_array(8, n, zeros)
+                     : (int32_t)i == shape->kind   ? test_fixed_array(1, n, kinds)
+                     : strcmp(name, "d") == 0      ? test_text_array(n, texts)
+                                                   : rt_keyed_column(name[strlen(name) - 1], f->m->shape.salt, n, NULL, rows);
+    }
+    *out = test_struct_array(n, shape->n_fields, columns);
+    free(zeros);
+    free(kinds);
+    free(texts);
+}
+
+/* The same for rows with keys, in the order of keys. */
+static void add_keyed_file(foreign *f, int pb, int32_t level, const rt_keyed_row *rows, size_t n)
+{
+    rt_model *m = f->m;
+    int part = pb / m->n_buckets;
+    pml_new_files *to = &f->files[f->n_files++];
+    pml_rolling *r = NULL;
+    pml_error err = PML_ERROR_INIT;
+    struct ArrowArray a = {0};
+    pml_file_shape shape;
+    if (ok(m, pml_new_files__init(to, m->t->env, partition_bytes(f, part), pb % m->n_buckets, m->shape.buckets), NULL) &&
+        ok(m, pml_file_shape__init(&shape, &f->arena, m->table, &err), &err) && ok(m, pml_rolling__new(&r, m->table, &shape, to, 0, &err), &err)) {
+        keyed_batch(&a, f, &shape, part, rows, (int64_t)n);
+        if (ok(m, pml_rolling__write(r, &a, &err), &err))
+            (void)ok(m, pml_rolling__finish(r, &err), &err);
+    }
+    pml_rolling__free(r);
+    for (size_t i = 0; i < to->n && f->n < 64; i++) {
+        to->files[i].level = level;
+        f->entries[f->n++] = (pml_manifest_entry){PML_ENTRY_ADD, to->partition, to->bucket, to->total_buckets, to->files[i]};
+    }
+    f->rows += (int64_t)n;
+}
+
+/* A full compaction of rows with keys, or the first files of a bucket. */
+static void add_keyed(foreign *f, int pb, const rt_ids *ids, bool compact)
+{
+    rt_reference r;
+    model_reference(f->m, &r, ids);
+    if (compact)
+        rt_reference_compact(&r);
+    if (r.n > 0)
+        add_keyed_file(f, pb, compact ? 5 : 0, r.rows, r.n);
+    rt_reference_clear(&r);
 }
 
 typedef struct wanted {
@@ -162,8 +224,14 @@ static model_snapshot *pushed(foreign *f, bool keep_property)
 static void new_rows(rt_model *m, rt_ids *ids, int pb)
 {
     int64_t n = 1 + model_below(m, 3);
-    for (int64_t i = 0; i < n; i++)
-        ids_add(ids, model_new_row(m, pb));
+    while (n > 0) {
+        int64_t id = model_new_row_of(m, pb);
+        n -= model_is_kept(m, id);
+        if (model_is_kept(m, id))
+            ids_add(ids, id);
+    }
+    if (m->shape.keyed != NULL)
+        ids_add(ids, MODEL_BORDER);
     m->unordered[pb] = true;
 }
 
@@ -173,8 +241,10 @@ static void append(foreign *f)
     rt_ids ids = {0};
     int pb = (int)model_below(m, m->n_pbs);
     bool keep = model_chance(m, 30);
-    new_rows(m, &ids, pb);
-    add_file(f, pb, &ids);
+    if (m->shape.keyed == NULL) { /* with keys nobody else may write: a commit without rows */
+        new_rows(m, &ids, pb);
+        add_file(f, pb, &ids);
+    }
     publish(f, PML_COMMIT_APPEND, NULL, keep);
     model_snapshot *s = pushed(f, keep);
     for (size_t i = 0; s != NULL && i < ids.n; i++)
@@ -189,9 +259,22 @@ static void compact(foreign *f)
     bool keep = model_chance(m, 50);
     if (m->latest < 1 || m->snapshots[m->latest].disk[pb].n == 0 || delete_files(f, pb / m->n_buckets, pb % m->n_buckets) == 0)
         return;
-    add_file(f, pb, &m->snapshots[m->latest].disk[pb]);
+    if (m->shape.keyed != NULL)
+        add_keyed(f, pb, &m->snapshots[m->latest].disk[pb], true);
+    else
+        add_file(f, pb, &m->snapshots[m->latest].disk[pb]);
     publish(f, PML_COMMIT_COMPACT, NULL, keep);
-    (void)pushed(f, keep);
+    model_snapshot *s = pushed(f, keep);
+    if (s != NULL && m->shape.keyed != NULL)
+        ids_add(&s->disk[pb], MODEL_COMPACTED);
+}
+
+/* Rows in memory that no snapshot has: with keys nobody else may write to their bucket then (realtime-pk.md 6.4). */
+static bool has_uncommitted(const rt_model *m, int pb)
+{
+    const live_pb *l = &m->live[pb];
+    const model_mark mark = model_effective(m, m->latest, pb);
+    return l->open && l->next > (mark.state == MARK_KNOWN ? mark.end : 0);
 }
 
 /* Truncate of a partition, or INSERT OVERWRITE of it with a few new rows. */
@@ -200,11 +283,17 @@ static void overwrite(foreign *f, bool with_rows)
     rt_model *m = f->m;
     int part = (int)model_below(m, m->n_parts), pb = part * m->n_buckets + (int)model_below(m, m->n_buckets);
     rt_ids ids = {0};
+    for (int b = 0; b < m->n_buckets && m->shape.keyed != NULL && with_rows; b++)
+        if (has_uncommitted(m, part * m->n_buckets + b))
+            return;
     if (m->latest < 1 || delete_files(f, part, -1) == 0)
         return;
     if (with_rows) {
         new_rows(m, &ids, pb);
-        add_file(f, pb, &ids);
+        if (m->shape.keyed != NULL)
+            add_keyed(f, pb, &ids, false);
+        else
+            add_file(f, pb, &ids);
     }
     publish(f, PML_COMMIT_OVERWRITE, NULL, false);
     model_snapshot *s = pushed(f, false);
@@ -255,7 +344,9 @@ static void batch(foreign *f)
     pml_commit *c = NULL;
     pml_commit_result r = PML_COMMIT_RESULT_INIT;
     for (int64_t i = 0; i < n; i++) {
-        ids[i] = model_new_row(m, 0);
+        do
+            ids[i] = model_new_row(m, 0);
+        while (m->shape.keyed != NULL && rt_keyed_kind(m->shape.keyed, m->shape.salt, ids[i]) != 0); /* all are inserts */
         parts[i] = (int)model_below(m, m->n_parts);
     }
     rt_rows_make(&a, &schema, &m->shape, n, ids, parts, NULL);
@@ -270,6 +361,9 @@ static void batch(foreign *f)
             m->unordered[pb] = true;
             ids_add(&s->disk[pb], ids[i]);
         }
+        for (int pb = 0; s != NULL && m->shape.keyed != NULL && pb < m->n_pbs; pb++)
+            if (s->disk[pb].n > 0 && s->disk[pb].v[s->disk[pb].n - 1] >= 0)
+                ids_add(&s->disk[pb], MODEL_BORDER);
     }
     if (a.release != NULL)
         a.release(&a);
@@ -322,6 +416,11 @@ void model_foreign(rt_model *m, foreign_kind kind)
     foreign f = {.m = m};
     pml_error err = PML_ERROR_INIT;
     static const char *const names[] = {"append", "compaction", "truncate", "overwrite", "row-level delete", "batch append", "removal by us"};
+    if (m->shape.keyed != NULL && kind == FOREIGN_DELETE_ROWS) /* as rows of kind -D */
+        return;
+    for (int pb = 0; pb < m->n_pbs && m->shape.keyed != NULL && kind == FOREIGN_BATCH; pb++)
+        if (has_uncommitted(m, pb) || m->unknown)
+            return;
     pml_arena__init(&f.arena, m->t->env);
     model_log(m, "foreign %s on snapshot %lld", names[kind], (long long)m->latest);
     if (m->latest < 1 || ok(m, pml_table__load_snapshot(&f.latest, &f.arena, m->table, m->latest, &err), &err))
@@ -462,7 +561,7 @@ void model_other_writer(rt_model *m)
             marks[i] = (model_mark){0};
     }
     int64_t first = marks[pb].state == MARK_KNOWN ? marks[pb].end : 0;
-    if (marks[pb].state == MARK_LOST || m->unknown || (m->latest >= 1 && model_anchor(m, m->latest) < m->earliest))
+    if (m->shape.keyed != NULL || marks[pb].state == MARK_LOST || m->unknown || (m->latest >= 1 && model_anchor(m, m->latest) < m->earliest))
         return;
     for (int64_t i = 0; i < n; i++)
         ids[i] = model_new_row(m, pb);

@@ -60,9 +60,7 @@ void model_open(rt_model *m)
     m->unknown = m->unknown_old = false;
     m->unknown_snapshot = -1;
     for (int pb = 0; pb < MODEL_PBS; pb++) {
-        ids_clear(&m->live[pb].ids);
-        ids_clear(&m->live[pb].offsets);
-        m->live[pb] = (live_pb){0};
+        model_clear_live(&m->live[pb]);
     }
     if (!model_expect(m, PML_OK, pml_table_open(&m->table, m->t->env, MODEL_TABLE, NULL, &err), &err, "table_open") ||
         !model_expect(m, PML_OK, pml_rt_context_open(&m->ctx, m->t->env, &o, &err), &err, "context_open") ||
@@ -187,8 +185,9 @@ void model_reopen_writer(rt_model *m)
     bool covered = true;
     if (model_chance(m, 60))
         model_prepare(m);
-    for (int pb = 0; pb < m->n_pbs; pb++)
-        covered = covered && (!m->live[pb].open || m->live[pb].prepared == m->live[pb].next);
+    for (int pb = 0; pb < m->n_pbs; pb++) /* rows that writers pass over are no loss */
+        for (size_t i = 0; i < m->live[pb].offsets.n; i++)
+            covered = covered && (m->live[pb].offsets.v[i] < m->live[pb].prepared || !model_is_kept(m, m->live[pb].ids.v[i]));
     int rc = pml_rt_writer_close(m->writer, &err);
     m->writer = rc == PML_OK ? NULL : m->writer;
     model_log(m, "close the writer: %s", pml_error_name(rc));
@@ -207,8 +206,9 @@ void model_check_metrics(rt_model *m)
         return;
     for (int pb = 0; pb < m->n_pbs; pb++)
         for (size_t i = 0; i < m->live[pb].offsets.n; i++) {
-            in_memory += m->live[pb].offsets.v[i] >= m->live[pb].reclaimed;
-            uncommitted += m->live[pb].offsets.v[i] >= m->live[pb].committed;
+            bool kept = model_is_kept(m, m->live[pb].ids.v[i]);
+            in_memory += kept && m->live[pb].offsets.v[i] >= m->live[pb].reclaimed;
+            uncommitted += kept && m->live[pb].offsets.v[i] >= m->live[pb].committed;
         }
     if (got.write_rows != m->write_rows || got.rejected_batches != m->rejected || got.uncommitted_rows != uncommitted ||
         got.total_row_count != in_memory)

@@ -18,11 +18,11 @@ static bool is_dead(const live_pb *l, const model_mark *e, int64_t snapshot)
     return e->state == MARK_ABSENT && snapshot >= 1 && l->seen >= 0 && snapshot >= l->seen;
 }
 
-static bool has_rows(const live_pb *l)
+static bool has_rows(const rt_model *m, const live_pb *l, int64_t from)
 {
     bool any = false;
     for (size_t i = 0; l->open && i < l->offsets.n; i++)
-        any = any || (l->offsets.v[i] >= l->reclaimed && l->offsets.v[i] >= l->base);
+        any = any || (l->offsets.v[i] >= from && l->offsets.v[i] >= l->base && model_is_kept(m, l->ids.v[i]));
     return any;
 }
 
@@ -30,7 +30,7 @@ static bool has_rows(const live_pb *l)
 static void planned_latest(rt_model *m)
 {
     for (int pb = 0; pb < m->n_pbs; pb++)
-        if (m->live[pb].state == LIVE_LOST && has_rows(&m->live[pb]))
+        if (m->live[pb].state == LIVE_LOST && has_rows(m, &m->live[pb], m->live[pb].reclaimed))
             return;
     for (int pb = 0; pb < m->n_pbs; pb++) {
         live_pb *l = &m->live[pb];
@@ -45,7 +45,7 @@ static void memory_rows_of(rt_model *m, int64_t snapshot, bool latest, int pb, r
 {
     const live_pb *l = &m->live[pb];
     int64_t floor = l->reclaimed > l->base ? l->reclaimed : l->base, from;
-    bool any = has_rows(l), had = l->open && (l->offsets.n > 0 || floor > l->base);
+    bool any = has_rows(m, l, l->reclaimed), had = l->open && (has_rows(m, l, 0) || floor > l->base);
     if (l->state == LIVE_RESET || (!any && (latest || !had))) /* rows that memory let go of are in the latest snapshot, if in any */
         return;
     model_mark e = model_effective(m, snapshot, pb);
@@ -60,9 +60,63 @@ static void memory_rows_of(rt_model *m, int64_t snapshot, bool latest, int pb, r
         *errors |= MAY_GAP;
         return;
     }
-    for (size_t i = 0; i < l->offsets.n; i++)
-        if (l->offsets.v[i] >= from)
-            ids_add(to, l->ids.v[i]);
+    model_copy_rows(m, to, l, from, INT64_MAX);
+}
+
+typedef struct wish {
+    model_travel travel;
+    int64_t at_least, limit;
+    char at_least_of;    /* the column */
+    const char *columns; /* NULL: all */
+    bool memory, fault;
+} wish;
+
+/* What a table with a primary key shows of one partition-bucket, whose files hold the rows of `disk`, and its memory those behind. */
+static void keyed_rows_of(const rt_model *m, rt_lines *to, const rt_ids *rows, size_t disk, int pb, const wish *w)
+{
+    rt_reference r;
+    const rt_ids files = {.v = rows->v, .n = disk}, memory = {.v = rows->v + disk, .n = rows->n - disk};
+    const char *columns = w->columns == NULL ? m->shape.columns : w->columns;
+    static const char letters[] = "gsabc";
+    const char *found = strchr(letters, w->at_least_of);
+    const int column = found == NULL ? -1 : (int)(found - letters);
+    model_reference(m, &r, &files);
+    if (!w->memory && m->shape.keyed->hides_level_0)
+        rt_reference_drop_level_0(&r);
+    for (size_t i = 0; i < memory.n; i++)
+        if (memory.v[i] == MODEL_BORDER)
+            rt_reference_close(&r);
+        else
+            rt_reference_add(&r, memory.v[i]);
+    rt_reference_answer(&r);
+    for (size_t i = 0; i < r.n; i++) {
+        const rt_keyed_row *row = &r.rows[i];
+        bool shown = w->at_least <= 0 || (column < 0 ? row->key : row->numbers[column]) >= w->at_least;
+        if (w->at_least > 0 && column >= 0 && row->nulls[column])
+            shown = false;
+        if (shown)
+            rt_lines_add(to, rt_keyed_line(row, columns, rt_partition_value(pb / m->n_buckets)));
+    }
+    rt_reference_clear(&r);
+}
+
+static void keyed_rows_of_plan(rt_model *m, int64_t snapshot, const wish *w, rt_lines *to, int64_t *in_memory, int *errors)
+{
+    *errors = 0;
+    *in_memory = 0;
+    for (int pb = 0; pb < m->n_pbs; pb++) {
+        rt_ids all = {0};
+        if (snapshot >= 1)
+            ids_copy(&all, &m->snapshots[snapshot].disk[pb]);
+        size_t disk = all.n;
+        if (w->memory)
+            memory_rows_of(m, snapshot, w->travel.by == PML_SCAN_LATEST, pb, &all, errors);
+        for (size_t i = disk; i < all.n; i++)
+            *in_memory += all.v[i] >= 0 && model_is_kept(m, all.v[i]);
+        if (all.n > 0)
+            keyed_rows_of(m, to, &all, disk, pb, w);
+        ids_clear(&all);
+    }
 }
 
 static void rows_of_plan(rt_model *m, int64_t snapshot, bool latest, bool memory, int64_t at_least, rt_ids *to, int64_t *in_memory,
@@ -111,7 +165,7 @@ static void compare(rt_model *m, const rt_ids *got, const rt_ids *expected, int6
 /* ---- streams ---- */
 
 /* Takes one batch. Returns false at the end or after a failure; *broken: by an armed fault, the stream is of no use any more. */
-static bool take_batch(rt_model *m, struct ArrowArrayStream *stream, const char *columns, rt_ids *got, bool *broken)
+static bool take_ids(rt_model *m, struct ArrowArrayStream *stream, const char *columns, rt_ids *got, bool *broken)
 {
     bool armed = model_chance(m, 5) && model_arm(m);
     int64_t *ids, n;
@@ -135,6 +189,37 @@ static bool take_batch(rt_model *m, struct ArrowArrayStream *stream, const char 
     return n >= 0 && !m->failed;
 }
 
+static bool take_lines(rt_model *m, struct ArrowArrayStream *stream, const char *columns, rt_lines *got, bool *broken)
+{
+    bool armed = model_chance(m, 5) && model_arm(m);
+    struct ArrowArray batch = {0};
+    pml_error err = PML_ERROR_INIT;
+    int rc = stream->get_next(stream, &batch) == 0 ? PML_OK : pml_stream_error(stream, &err);
+    model_disarm(m);
+    *broken = armed && model_is_fault(rc);
+    if (*broken || !model_expect(m, PML_OK, rc, &err, "get_next") || batch.release == NULL)
+        return false;
+    for (int64_t i = 0; i < batch.length; i++)
+        rt_lines_add(got, rt_keyed_line_of(&batch, i, columns));
+    batch.release(&batch);
+    return true;
+}
+
+static bool take_batch(rt_model *m, struct ArrowArrayStream *stream, const char *columns, rt_ids *got, rt_lines *lines, bool *broken)
+{
+    return m->shape.keyed != NULL ? take_lines(m, stream, columns, lines, broken) : take_ids(m, stream, columns, got, broken);
+}
+
+static void compare_lines(rt_model *m, rt_lines *got, const rt_lines *expected, int64_t limit, const char *what)
+{
+    char wrong[400];
+    rt_lines want = {0};
+    rt_lines_copy(&want, expected);
+    if (!rt_lines_equal(got, &want, limit, wrong, sizeof wrong))
+        model_fail(m, "%s of a table with %s: %s", what, m->shape.keyed->name, wrong);
+    rt_lines_clear(&want);
+}
+
 /* Inside a partition-bucket rows come in the order in which they were written. */
 static void check_order(rt_model *m, const rt_ids *got)
 {
@@ -155,7 +240,14 @@ static void stream_end(model_stream *s)
         s->stream.release(&s->stream);
     ids_clear(&s->expected);
     ids_clear(&s->got);
+    rt_lines_clear(&s->lines);
+    rt_lines_clear(&s->got_lines);
     *s = (model_stream){0};
+}
+
+static size_t plan_rows(const model_plan *p)
+{
+    return p->expected.n + p->lines.n; /* one of them is empty */
 }
 
 static model_plan *some_plan(rt_model *m)
@@ -193,9 +285,10 @@ void model_stream_open(rt_model *m)
     if (!open_stream(m, &s->stream, p, -1))
         return;
     ids_copy(&s->expected, &p->expected);
+    rt_lines_copy(&s->lines, &p->lines);
     memcpy(s->columns, p->columns, sizeof s->columns);
     s->limit = p->limit;
-    model_log(m, "open a stream of %zu rows", p->expected.n);
+    model_log(m, "open a stream of %zu rows", plan_rows(p));
 }
 
 void model_stream_step(rt_model *m, bool to_end)
@@ -206,15 +299,18 @@ void model_stream_step(rt_model *m, bool to_end)
     if (s->stream.release == NULL)
         return;
     for (int i = 0; i < batches && more; i++)
-        more = take_batch(m, &s->stream, s->columns, &s->got, &broken);
-    model_log(m, "read a stream: %zu of %zu rows%s", s->got.n, s->expected.n, broken ? ", then a fault" : "");
+        more = take_batch(m, &s->stream, s->columns, &s->got, &s->got_lines, &broken);
+    model_log(m, "read a stream: %zu of %zu rows%s", s->got.n + s->got_lines.n, s->expected.n + s->lines.n, broken ? ", then a fault" : "");
     if (more || m->failed)
         return;
     if (broken) {
         stream_end(s);
         return;
     }
-    compare(m, &s->got, &s->expected, s->limit, "a stream");
+    if (m->shape.keyed != NULL)
+        compare_lines(m, &s->got_lines, &s->lines, s->limit, "a stream");
+    else
+        compare(m, &s->got, &s->expected, s->limit, "a stream");
     check_order(m, &s->got);
     stream_end(s);
 }
@@ -232,6 +328,7 @@ static void read_plan(rt_model *m, model_plan *p, bool by_split, const char *wha
 {
     struct ArrowArrayStream stream = {0};
     rt_ids got = {0};
+    rt_lines lines = {0};
     int64_t n = by_split ? (int64_t)pml_plan_split_count(p->plan) : 1;
     bool broken = false;
     for (int64_t i = 0; i < n && !m->failed && !broken; i++) {
@@ -239,16 +336,20 @@ static void read_plan(rt_model *m, model_plan *p, bool by_split, const char *wha
             broken = true;
             break;
         }
-        while (!m->failed && take_batch(m, &stream, p->columns, &got, &broken)) {
+        while (!m->failed && take_batch(m, &stream, p->columns, &got, &lines, &broken)) {
         }
         if (stream.release != NULL)
             stream.release(&stream);
     }
-    if (!m->failed && !broken && !(by_split && p->limit >= 0))
+    bool whole = !m->failed && !broken && !(by_split && p->limit >= 0);
+    if (whole && m->shape.keyed != NULL)
+        compare_lines(m, &lines, &p->lines, p->limit, what);
+    else if (whole)
         compare(m, &got, &p->expected, p->limit, what);
     if (!m->failed)
         check_order(m, &got);
     ids_clear(&got);
+    rt_lines_clear(&lines);
 }
 
 /* ---- plans ---- */
@@ -257,23 +358,18 @@ static void plan_end(model_plan *p)
 {
     pml_plan_free(p->plan);
     ids_clear(&p->expected);
+    rt_lines_clear(&p->lines);
     *p = (model_plan){0};
 }
 
-typedef struct wish {
-    model_travel travel;
-    int64_t at_least, limit;
-    const char *columns; /* NULL: all */
-    bool memory, fault;
-} wish;
-
-static int set_predicate(rt_model *m, pml_scan *scan, int64_t at_least, pml_error *err)
+static int set_predicate(rt_model *m, pml_scan *scan, const wish *w, pml_error *err)
 {
     char text[32];
+    const char column[2] = {w->at_least_of, '\0'};
     pml_predicate *p = NULL;
-    (void)snprintf(text, sizeof text, "%lld", (long long)at_least);
+    (void)snprintf(text, sizeof text, "%lld", (long long)w->at_least);
     const pml_literal literal = {text, strlen(text)};
-    int rc = pml_predicate_leaf(&p, m->table, "i", PML_OP_GE, &literal, 1, err);
+    int rc = pml_predicate_leaf(&p, m->table, column, PML_OP_GE, &literal, 1, err);
     if (rc == PML_OK)
         rc = pml_scan_set_predicate(scan, p, err);
     pml_predicate_free(p);
@@ -294,7 +390,7 @@ static int make_scan(rt_model *m, pml_scan **scan, const wish *w, pml_error *err
     if (rc == PML_OK && n > 0)
         rc = pml_scan_set_columns(*scan, names, n, err);
     if (rc == PML_OK && w->at_least > 0)
-        rc = set_predicate(m, *scan, w->at_least, err);
+        rc = set_predicate(m, *scan, w, err);
     if (rc == PML_OK && w->limit >= 0)
         rc = pml_scan_set_limit(*scan, w->limit, err);
     if (rc == PML_OK && w->travel.by == PML_SCAN_ID)
@@ -333,7 +429,10 @@ static void plan(rt_model *m, model_plan *p, const wish *w)
     memcpy(p->columns, w->columns == NULL ? m->shape.columns : w->columns,
            strlen(w->columns == NULL ? m->shape.columns : w->columns) + 1);
     bool latest = w->travel.by == PML_SCAN_LATEST;
-    rows_of_plan(m, snapshot, latest, w->memory, w->at_least, &p->expected, &in_memory, &errors);
+    if (m->shape.keyed != NULL)
+        keyed_rows_of_plan(m, snapshot, w, &p->lines, &in_memory, &errors);
+    else
+        rows_of_plan(m, snapshot, latest, w->memory, w->at_least, &p->expected, &in_memory, &errors);
     if (model_expect(m, PML_OK, make_scan(m, &scan, w, &err), &err, "scan")) {
         bool armed = w->fault && model_arm(m);
         rc = pml_scan_plan(&p->plan, scan, &err);
@@ -362,22 +461,24 @@ static void plan(rt_model *m, model_plan *p, const wish *w)
 
 void model_plan_new(rt_model *m)
 {
-    static const char *const columns[] = {NULL, "i", "vi", NULL};
+    static const char *const columns[] = {NULL, "i", "vi", NULL}, *const keyed[] = {NULL, "ai", "bc", "s"};
     model_plan *slot = &m->plans[model_below(m, MODEL_PLANS)];
-    wish w = {.at_least = -1, .limit = -1, .memory = model_chance(m, 90), .fault = model_chance(m, 15)};
-    w.columns = columns[model_below(m, 4)];
-    if (w.columns != NULL && strchr(w.columns, 'v') != NULL && strchr(m->shape.columns, 'v') == NULL)
+    wish w = {.at_least = -1, .limit = -1, .at_least_of = 'i', .memory = model_chance(m, 90), .fault = model_chance(m, 15)};
+    w.columns = (m->shape.keyed != NULL ? keyed : columns)[model_below(m, 4)];
+    if (m->shape.keyed == NULL && w.columns != NULL && strchr(w.columns, 'v') != NULL && strchr(m->shape.columns, 'v') == NULL)
         w.columns = "i";
     if (model_chance(m, 35))
         w.travel = model_choose(m);
-    if (model_chance(m, 15))
-        w.at_least = model_below(m, m->next_id + 1);
+    if (model_chance(m, 15)) {
+        w.at_least = model_below(m, m->shape.keyed != NULL ? RT_KEYED_KEYS : m->next_id + 1);
+        w.at_least_of = m->shape.keyed != NULL ? "iiagc"[model_below(m, 5)] : 'i';
+    }
     if (model_chance(m, 10))
         w.limit = model_below(m, 12);
     plan_end(slot);
     plan(m, slot, &w);
     static const char *const ways[] = {"the latest", "an id", "a tag", "a time", "a watermark"};
-    model_log(m, "plan %s, snapshot %lld (%s): %zu rows%s", ways[w.travel.by], (long long)w.travel.snapshot, w.memory ? "memory" : "disk", slot->expected.n,
+    model_log(m, "plan %s, snapshot %lld (%s): %zu rows%s", ways[w.travel.by], (long long)w.travel.snapshot, w.memory ? "memory" : "disk", plan_rows(slot),
               slot->plan == NULL ? ", refused" : "");
     if (slot->plan != NULL && model_chance(m, 50))
         read_plan(m, slot, model_chance(m, 30), "a plan");
@@ -390,7 +491,7 @@ void model_plan_count(rt_model *m)
     int64_t rows = -1;
     if (p == NULL)
         return;
-    int64_t want = p->limit >= 0 && p->limit < (int64_t)p->expected.n ? p->limit : (int64_t)p->expected.n;
+    int64_t want = p->limit >= 0 && p->limit < (int64_t)plan_rows(p) ? p->limit : (int64_t)plan_rows(p);
     model_log(m, "count %lld rows", (long long)want);
     if (model_expect(m, PML_OK, pml_plan_count(&rows, p->plan, &err), &err, "plan_count") && rows != want)
         model_fail(m, "a plan of %lld rows counts %lld", (long long)want, (long long)rows);
@@ -406,7 +507,7 @@ void model_plan_drop(rt_model *m, bool all)
 
 void model_read_all(rt_model *m, bool without_memory)
 {
-    const wish w = {.at_least = -1, .limit = -1, .memory = !without_memory};
+    const wish w = {.at_least = -1, .limit = -1, .at_least_of = 'i', .memory = !without_memory};
     model_plan p;
     plan(m, &p, &w);
     if (p.plan != NULL)

@@ -18,6 +18,9 @@ enum {
     MODEL_TAGS = 4
 };
 
+/* Among the rows of tables with a primary key: a segment ends; all before it was compacted. */
+enum { MODEL_BORDER = -1, MODEL_COMPACTED = -2 };
+
 #define MODEL_NO_WATERMARK INT64_MIN
 
 #define MODEL_TABLE "/t"
@@ -47,7 +50,7 @@ typedef struct model_snapshot {
     uint64_t nonce; /* what makes it another snapshot than an earlier one with its id */
     int64_t watermark; /* MODEL_NO_WATERMARK: none */
     model_mark marks[MODEL_PBS]; /* when has_property */
-    rt_ids disk[MODEL_PBS];
+    rt_ids disk[MODEL_PBS]; /* with a primary key segments end with MODEL_BORDER */
 } model_snapshot;
 
 typedef enum live_state { LIVE_ACTIVE, LIVE_RESET, LIVE_LOST } live_state;
@@ -61,7 +64,7 @@ typedef struct live_pb {
     uint64_t lineage;
     mark_user seen_user; /* of the entry that was adopted last */
     bool committed_here; /* by this life */
-    rt_ids ids, offsets;
+    rt_ids ids, offsets, borders; /* borders: offsets at which segments end */
 } live_pb;
 
 typedef enum entry_state { ENTRY_OPEN, ENTRY_DONE, ENTRY_ABORTED } entry_state;
@@ -83,6 +86,7 @@ typedef struct model_plan {
     pml_plan *plan;
     int64_t snapshot;
     rt_ids expected;
+    rt_lines lines; /* the same of a table with a primary key */
     char columns[8];
     int64_t limit;
 } model_plan;
@@ -90,6 +94,7 @@ typedef struct model_plan {
 typedef struct model_stream {
     struct ArrowArrayStream stream;
     rt_ids expected, got;
+    rt_lines lines, got_lines;
     char columns[8];
     int64_t limit;
 } model_stream;
@@ -100,6 +105,7 @@ typedef struct rt_model {
     uint64_t rng;
     rt_shape shape;
     int n_parts, n_buckets, n_pbs;
+    int32_t key_buckets[RT_KEYED_KEYS];
     sim_fs *sim;
     faulty_fs faulty;
     test_env *t;
@@ -153,8 +159,17 @@ void ids_add(rt_ids *ids, int64_t v);
 void ids_copy(rt_ids *to, const rt_ids *from);
 void ids_clear(rt_ids *ids);
 int64_t model_new_row(rt_model *m, int pb);
+/* The same, of a key that belongs there. */
+int64_t model_new_row_of(rt_model *m, int pb);
+/* Writers do not pass over it. */
+bool model_is_kept(const rt_model *m, int64_t id);
+/* Adds the rows of a partition-bucket with these offsets, and what segments they are of. */
+void model_copy_rows(const rt_model *m, rt_ids *to, const live_pb *l, int64_t begin, int64_t end);
+/* What a list of rows and borders says. */
+void model_reference(const rt_model *m, rt_reference *r, const rt_ids *rows);
 /* Buckets of the rows of a batch that has `first` columns before those of the table. */
 void model_buckets(rt_model *m, int32_t *buckets, const struct ArrowArray *batch, int first);
+void model_key_buckets(rt_model *m);
 
 /* ---- rt_model_disk.c: what snapshots say ---- */
 model_mark model_effective(const rt_model *m, int64_t snapshot, int pb);
@@ -215,6 +230,7 @@ void model_set_hint(rt_model *m);
 void model_refresh_opened(rt_model *m); /* partition-buckets begin at the progress of now */
 void model_write(rt_model *m, bool huge);
 void model_write_invalid(rt_model *m);
+void model_clear_live(live_pb *l);
 void model_replay(rt_model *m);
 void model_seal(rt_model *m);
 void model_prepare(rt_model *m);

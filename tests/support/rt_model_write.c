@@ -5,6 +5,7 @@
 
 #include "columnar/bucket.h"
 #include "support/rt_model_state.h"
+#include "support/test_arrow.h"
 #include "table/route.h"
 
 enum { ROWS_MAX = 400 };
@@ -17,11 +18,10 @@ typedef struct batch {
     int64_t first_offset;
 } batch;
 
-void model_buckets(rt_model *m, int32_t *buckets, const struct ArrowArray *rows, int first)
+static void assign_buckets(rt_model *m, int32_t *buckets, const struct ArrowArray *rows, int32_t column)
 {
     const pml_type type = {.kind = PML_TYPE_BIGINT};
     const pml_type *types = &type;
-    const int32_t column = first + (int32_t)(strchr(m->shape.columns, 'i') - m->shape.columns);
     pml_error err = PML_ERROR_INIT;
     for (int64_t i = 0; i < rows->length; i++)
         buckets[i] = 0;
@@ -29,6 +29,29 @@ void model_buckets(rt_model *m, int32_t *buckets, const struct ArrowArray *rows,
         (void)model_expect(m, PML_OK,
                            pml_bucket__assign(buckets, m->t->env, PML_BUCKET_BY_HASH, m->shape.buckets, &types, rows, &column, 1, &err),
                            &err, "bucket");
+}
+
+void model_buckets(rt_model *m, int32_t *buckets, const struct ArrowArray *rows, int first)
+{
+    assign_buckets(m, buckets, rows, first + (int32_t)(strchr(m->shape.columns, 'i') - m->shape.columns));
+}
+
+void model_key_buckets(rt_model *m)
+{
+    int64_t keys[RT_KEYED_KEYS];
+    for (int i = 0; i < RT_KEYED_KEYS; i++)
+        keys[i] = i;
+    struct ArrowArray column = test_fixed_array(8, RT_KEYED_KEYS, keys), rows = test_struct_array(RT_KEYED_KEYS, 1, &column);
+    assign_buckets(m, m->key_buckets, &rows, 0);
+    rows.release(&rows);
+}
+
+void model_clear_live(live_pb *l)
+{
+    ids_clear(&l->ids);
+    ids_clear(&l->offsets);
+    ids_clear(&l->borders);
+    *l = (live_pb){0};
 }
 
 void model_refresh_opened(rt_model *m)
@@ -60,6 +83,7 @@ static void open_pb(rt_model *m, int pb)
     model_point newest = model_newest_seen(m);
     if (m->opened_snapshot > newest.id && !model_is_rewritten(m, newest))
         m->began = (model_point){m->opened_snapshot, m->snapshots[m->opened_snapshot].nonce};
+    model_clear_live(l);
     *l = (live_pb){.open = true, .lineage = o->lineage, .seen_user = o->state == MARK_KNOWN ? o->user : BY_NOBODY};
     l->base = l->next = l->prepared = o->state == MARK_KNOWN ? o->end : 0;
     l->committed = l->adopted = l->base;
@@ -130,6 +154,7 @@ static void send(rt_model *m, batch *b)
     struct ArrowArray a;
     struct ArrowSchema s;
     int32_t buckets[ROWS_MAX];
+    int8_t kinds[ROWS_MAX];
     pml_rt_write_options o = PML_RT_WRITE_OPTIONS_INIT;
     pml_rt_write_result r = PML_RT_WRITE_RESULT_INIT;
     pml_rt_pb pb = PML_RT_PB_INIT;
@@ -150,6 +175,9 @@ static void send(rt_model *m, batch *b)
     for (int64_t i = 0; i < b->n; i++)
         m->row_pb[b->ids[i]] = b->pbs[i];
     o.first_offset = b->first_offset;
+    for (int64_t i = 0; i < b->n && m->shape.keyed != NULL; i++)
+        kinds[i] = rt_keyed_kind(m->shape.keyed, m->shape.salt, b->ids[i]);
+    o.row_kinds = m->shape.keyed != NULL ? kinds : NULL;
     bool refused_at_open = false;
     for (int64_t i = 0; i < b->n; i++) {
         refused_at_open = refused_at_open || (!m->live[b->pbs[i]].open && m->opened[b->pbs[i]].state == MARK_LOST);
@@ -236,7 +264,7 @@ void model_write(rt_model *m, bool huge)
     b->named = b->n > 0 && model_chance(m, 50);
     b->first_offset = -1;
     for (int64_t i = 0; i < b->n; i++) {
-        b->ids[i] = model_new_row(m, pb);
+        b->ids[i] = b->named ? model_new_row_of(m, pb) : model_new_row(m, pb);
         b->parts[i] = b->named ? pb / m->n_buckets : usable_pb(m) / m->n_buckets;
         b->pbs[i] = pb;
     }
@@ -281,7 +309,7 @@ void model_write_invalid(rt_model *m)
     enum { NULL_ID, OTHER_TYPE, BACKWARDS, NOT_ASKED, BAD_KIND, LAST_OFFSET, BAD_BUCKET, INVALID_KINDS };
     int64_t ids[2] = {m->next_id, m->next_id}, offsets[2] = {0, 1};
     int parts[2] = {0, 0}, kind = (int)model_below(m, INVALID_KINDS), code = PML_E_INVAL;
-    const int8_t kinds[2] = {0, 3};
+    const int8_t kinds[2] = {0, m->shape.keyed != NULL ? 4 : 3};
     const char *text = rt_partition_text(0);
     struct ArrowArray a;
     struct ArrowSchema s;
@@ -349,12 +377,25 @@ static void expect_usable(rt_model *m, int rc, const pml_error *err, const char 
         (void)model_expect(m, code, rc, err, what);
 }
 
+/* Partition-buckets are sealed in their order, up to the first that is refused. */
+static void note_seals(rt_model *m)
+{
+    for (int pb = 0; pb < m->n_pbs; pb++) {
+        live_pb *l = &m->live[pb];
+        if (l->open && l->state != LIVE_ACTIVE)
+            return;
+        if (l->open)
+            ids_add(&l->borders, l->next);
+    }
+}
+
 void model_seal(rt_model *m)
 {
     pml_error err = PML_ERROR_INIT;
     int rc = pml_rt_seal(m->writer, &err);
     model_log(m, "seal: %s", pml_error_name(rc));
     expect_usable(m, rc, &err, "seal");
+    note_seals(m);
 }
 
 /* ---- prepare ---- */
@@ -372,7 +413,7 @@ static void take_entry(rt_model *m, const pml_rt_entry *e)
             pb = i;
     live_pb *l = pb < 0 ? NULL : &m->live[pb];
     for (size_t i = 0; l != NULL && i < l->offsets.n; i++)
-        rows += l->offsets.v[i] >= info.begin && l->offsets.v[i] < info.end;
+        rows += l->offsets.v[i] >= info.begin && l->offsets.v[i] < info.end && model_is_kept(m, l->ids.v[i]);
     if (l == NULL || info.begin != l->prepared || info.end != l->next || info.rows != rows || info.begin == info.end) {
         model_fail(m, "an entry of pb %d has [%lld, %lld) and %lld rows; expected [%lld, %lld) and %lld", pb, (long long)info.begin,
                    (long long)info.end, (long long)info.rows, (long long)(l == NULL ? -1 : l->prepared),
@@ -400,9 +441,13 @@ void model_prepare(rt_model *m)
         (void)model_expect(m, PML_E_BUSY, rc, &err, "second prepare");
         return;
     }
-    if (armed && rc != PML_OK && model_is_fault(rc))
+    if (armed && rc != PML_OK && model_is_fault(rc)) {
+        if (m->shape.keyed != NULL)
+            model_seal(m); /* nobody can tell how far the prepare had come with it */
         return;
+    }
     expect_usable(m, rc, &err, "prepare");
+    note_seals(m);
     if (rc != PML_OK)
         return;
     model_forget_entries(m);

@@ -19,24 +19,32 @@ const char *rt_partition_text(int p)
     return values[p] == NULL ? "__DEFAULT_PARTITION__" : values[p];
 }
 
-static const char *json_type(char c)
+static const char *json_type(const rt_shape *shape, char c)
 {
+    if (shape->keyed != NULL && strchr("dgsac", c) != NULL)
+        return c == 'd' ? "STRING NOT NULL" : c == 'c' ? "BIGINT" : "INT";
     return c == 'i' ? "BIGINT NOT NULL" : c == 'x' ? "INT" : "STRING";
 }
 
 int rt_table_create(pml_table **out, pml_env *env, const char *path, const rt_shape *shape, pml_error *err)
 {
-    char json[2048], fields[512] = "", buckets[64] = "";
+    const rt_variant *v = shape->keyed;
+    char json[2048], fields[512] = "", buckets[64] = "", keyed[1024] = "";
     size_t at = 0;
     for (const char *c = shape->columns; *c != '\0'; c++)
         at += (size_t)snprintf(fields + at, sizeof fields - at, "%s{\"name\":\"%c\",\"type\":\"%s\"}", at == 0 ? "" : ",", *c,
-                               json_type(*c));
+                               json_type(shape, *c));
+    if (v != NULL)
+        (void)snprintf(keyed, sizeof keyed, "\"realtime.primary-key.preview\":\"true\",%s%s", v->options, v->options[0] == '\0' ? "" : ",");
+    if (shape->buckets < 0 && v != NULL)
+        (void)snprintf(buckets, sizeof buckets, "\"bucket\":\"-1\",\"dynamic-bucket.target-row-num\":\"4\",");
     if (shape->buckets > 0)
         (void)snprintf(buckets, sizeof buckets, "\"bucket\":\"%d\",\"bucket-key\":\"i\",", shape->buckets);
     (void)snprintf(json, sizeof json,
-                   "{\"fields\":[%s],\"partitionKeys\":[%s],\"primaryKeys\":[],\"comment\":\"\",\"options\":{%s"
+                   "{\"fields\":[%s],\"partitionKeys\":[%s],\"primaryKeys\":[%s],\"comment\":\"\",\"options\":{%s%s"
                    "\"realtime.enabled\":\"true\",\"realtime.offset-mode\":\"%s\",\"realtime.auto-advance\":\"%s\"}}",
-                   fields, shape->partitioned ? "\"d\"" : "", buckets, shape->external ? "external" : "assigned",
+                   fields, shape->partitioned ? "\"d\"" : "", v == NULL ? "" : shape->partitioned ? "\"d\",\"i\"" : "\"i\"", keyed, buckets,
+                   shape->external ? "external" : "assigned",
                    shape->auto_advance ? "true" : "false");
     return pml_table_create(out, env, path, json, strlen(json), 0, err);
 }
@@ -87,20 +95,22 @@ static struct ArrowArray number_column(int64_t n, const int64_t *ids)
 void rt_rows_make(struct ArrowArray *array, struct ArrowSchema *schema, const rt_shape *shape, int64_t n, const int64_t *ids,
                   const int *parts, const int64_t *offsets)
 {
-    struct ArrowArray columns[8];
-    struct ArrowSchema fields[8];
-    static const char *const names[] = {"i", "v", "x", "d"};
+    struct ArrowArray columns[10];
+    struct ArrowSchema fields[10];
+    static const char letters[] = "i\0v\0x\0d\0g\0s\0a\0b\0c";
     size_t k = 0;
     if (offsets != NULL) {
         fields[k] = test_field("l", "_REALTIME_OFFSET", -1, false, 0, NULL);
         columns[k++] = test_fixed_array(8, n, offsets);
     }
     for (const char *c = shape->columns; *c != '\0'; c++, k++) {
-        const char *name = names[*c == 'i' ? 0 : *c == 'v' ? 1 : *c == 'x' ? 2 : 3];
-        fields[k] = test_field(*c == 'i' ? "l" : *c == 'x' ? "i" : "u", name, -1, *c != 'i', 0, NULL);
-        columns[k] = *c == 'i' ? test_fixed_array(8, n, ids)
-                     : *c == 'x' ? number_column(n, ids)
-                                 : text_column(n, ids, parts, *c == 'd');
+        const char *format = *c == 'i' || *c == 'c' ? "l" : strchr("xgsa", *c) != NULL ? "i" : "u";
+        fields[k] = test_field(format, (const char *)memchr(letters, *c, sizeof letters), -1, *c != 'i', 0, NULL);
+        columns[k] = *c == 'd'              ? text_column(n, ids, parts, true)
+                     : shape->keyed != NULL ? rt_keyed_column(*c, shape->salt, n, ids, NULL)
+                     : *c == 'i'            ? test_fixed_array(8, n, ids)
+                     : *c == 'x'            ? number_column(n, ids)
+                                            : text_column(n, ids, parts, false);
     }
     *array = test_struct_array(n, k, columns);
     *schema = test_struct(k, fields);

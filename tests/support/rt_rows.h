@@ -5,16 +5,19 @@
 
 #include <paimonlive/realtime.h>
 
+#include "support/rt_keyed.h"
 #include "support/test_env.h"
 
 enum { RT_PARTITIONS = 3, RT_NULL_PARTITION = 2 };
 
-/* Columns as letters: i BIGINT id, v STRING, x INT, d STRING the partition key. */
+/* Columns as letters: i BIGINT id, v STRING, x INT, d STRING the partition key; of tables with a primary key those of rt_keyed.h. */
 typedef struct rt_shape {
     const char *columns;
     bool partitioned;
-    int32_t buckets; /* -1: unaware */
+    int32_t buckets; /* -1: unaware; with keys dynamic */
     bool external, auto_advance;
+    const rt_variant *keyed; /* NULL: no primary key. With one there is no partition null */
+    uint64_t salt;           /* of its rows */
 } rt_shape;
 
 /* The value of partition p: NULL for the last one. */

@@ -34,14 +34,16 @@ static pml_field *kit_make_columns(kit *k, kit_columns columns)
         const char *name, *type;
         bool nullable;
     } small[] = {{"id", "BIGINT", false}, {"flag", "BOOLEAN", true}, {"name", "STRING", true}};
+    static const char *const keyed[] = {"id", "s", "v"}, *const keyed_types[] = {"BIGINT", "INT", "STRING"};
     if (columns == KIT_ALL)
         return random_fields(k->t, &k->arena, k->n_columns = 23, 2, true);
     k->n_columns = columns == KIT_NARROW ? 2 : 3;
     pml_field *f = pml_arena__array(&k->arena, k->n_columns, sizeof *f);
     assert_non_null(f);
     for (size_t i = 0; i < k->n_columns; i++) {
-        f[i] = (pml_field){.id = (int32_t)(10 * i), .name = small[i].name};
-        must_ok(pml_type__parse(&f[i].type, &k->arena, small[i].type, strlen(small[i].type), NULL, NULL), NULL);
+        const char *type = k->keyed ? keyed_types[i] : small[i].type;
+        f[i] = (pml_field){.id = (int32_t)(10 * i), .name = k->keyed ? keyed[i] : small[i].name};
+        must_ok(pml_type__parse(&f[i].type, &k->arena, type, strlen(type), NULL, NULL), NULL);
         f[i].type.nullable = small[i].nullable;
     }
     return f;
@@ -52,9 +54,12 @@ bool kit_store_open(kit *k, void **store, const pml_rt_store_vtbl **vt, int64_t 
     static const pml_rt_str garbage = {"\xff\x01garbage", 9};
     static const pml_rt_kv pairs[2] = {{{"p\xfe", 2}, {"", 0}}, {{"", 0}, {"%2F", 3}}};
     pml_error err = PML_ERROR_INIT;
+    static const uint32_t key = PML_RT_KEYED_SYSTEM;
     /* A volatile store has no use for identity, partition and bucket. */
     const pml_rt_store_params p = {.struct_size = sizeof p,
-                                   .mode = PML_RT_MODE_APPEND,
+                                   .mode = k->keyed ? PML_RT_MODE_PRIMARY_KEY : PML_RT_MODE_APPEND,
+                                   .n_key_columns = k->keyed ? 1 : 0,
+                                   .key_columns = k->keyed ? &key : NULL,
                                    .host = &k->services,
                                    .schema = &k->transport,
                                    .schema_id = KIT_SCHEMA_ID,
@@ -84,6 +89,8 @@ bool store_kit_open_with(kit *k, const pml_rt_plugin *plugin, kit_columns column
     pml_error err = PML_ERROR_INIT;
     memset(k, 0, sizeof *k);
     k->stats_mode = stats_mode;
+    k->kind = columns;
+    k->keyed = columns == KIT_KEYED || columns == KIT_ORDERED;
     if (key != NULL)
         k->option = (pml_rt_kv){{key, strlen(key)}, {value, strlen(value)}};
     k->t = test_env_open(NULL);
@@ -92,7 +99,11 @@ bool store_kit_open_with(kit *k, const pml_rt_plugin *plugin, kit_columns column
     pml_arena__init(&k->arena, k->t->env);
     k->columns = kit_make_columns(k, columns);
     must_ok(pml_rt_host__new(&k->host, k->t->env, &err), &err);
-    must_ok(pml_rt_host__add_schema(k->host, PML_RT_MODE_APPEND, KIT_SCHEMA_ID, k->columns, k->n_columns, &err), &err);
+    must_ok(pml_rt_host__add_schema(k->host, k->keyed ? PML_RT_MODE_PRIMARY_KEY : PML_RT_MODE_APPEND, KIT_SCHEMA_ID, k->columns,
+                                    k->n_columns, &err), &err);
+    if (k->keyed)
+        must_ok(pml_rt_host__set_order(k->host, KIT_SCHEMA_ID, (const int32_t[]){0}, 1, (const int32_t[]){1}, columns == KIT_ORDERED ? 1 : 0,
+                                       false, &err), &err);
     k->layout = pml_rt_host__layout(k->host, KIT_SCHEMA_ID);
     k->services = *pml_rt_host__services(k->host);
     must_ok(pml_type__export(&k->transport, k->t->env, k->layout->fields, k->layout->n_fields, &err), &err);
@@ -148,11 +159,16 @@ void kit_make_batch(kit *k, struct ArrowArray *array, pml_rt_batch *batch, kit_r
 {
     struct ArrowArray children[64] = {{0}};
     size_t skip = dense ? 0 : 1;
+    if (k->keyed) {
+        kit_make_keyed_batch(k, array, batch, rows, n, dense, gap);
+        return;
+    }
     int64_t lead = random_below(k, 4), offset = k->next + gap;
     *rows = (kit_rows){.rows = n, .offsets = calloc((size_t)n, 8)};
     assert_non_null(rows->offsets);
     for (int64_t i = 0; i < n; i++, offset += dense ? 1 : 1 + random_below(k, 3))
         rows->offsets[i] = offset;
+    rows->first = rows->offsets[0];
     if (!dense)
         offset_column(&children[0], k, rows->offsets, lead, n);
     for (size_t i = 0; i < k->n_columns; i++)
@@ -182,6 +198,7 @@ void kit_accept(kit *k, const pml_rt_batch *batch, kit_rows *rows)
     k->batches = realloc(k->batches, (k->n_batches + 1) * sizeof *k->batches);
     assert_non_null(k->batches);
     k->batches[k->n_batches++] = *rows;
+    k->next_sequence += rows->rows;
     k->next = batch->range.end;
 }
 
@@ -208,9 +225,16 @@ bool kit_write(kit *k, int64_t n, bool dense, int64_t gap)
     return kit_rc(k, rc, &err, "write") && ok;
 }
 
+void kit_note_seal(kit *k)
+{
+    if (k->n_seals < KIT_SEALS_MAX)
+        k->seals[k->n_seals++] = k->next;
+}
+
 bool kit_seal(kit *k, int slot)
 {
     pml_error err = PML_ERROR_INIT;
+    kit_note_seal(k);
     return kit_rc(k, k->vt->seal(k->store, &k->segments[slot], &err), &err, "seal") &&
            kit_ok(k, k->segments[slot] != NULL, "seal gave no segment although rows were written");
 }
@@ -252,8 +276,8 @@ static bool view_info_check(kit *k, const pml_rt_view_info *i)
 {
     int64_t end = k->next > i->floor ? k->next : i->floor, first = end;
     for (size_t b = k->n_batches; b > 0; b--)
-        if (k->batches[b - 1].offsets[0] >= i->floor)
-            first = k->batches[b - 1].offsets[0];
+        if (k->batches[b - 1].first >= i->floor)
+            first = k->batches[b - 1].first;
     return kit_ok(k, i->floor >= 0 && i->floor <= i->end, "floor %lld, end %lld", (long long)i->floor,
                   (long long)i->end) &&
            kit_ok(k, i->floor <= k->advanced, "floor %lld, but only %lld is committed", (long long)i->floor,
@@ -460,6 +484,8 @@ static bool drain_stream(cursor *c, struct ArrowArrayStream *stream, const uint3
 
 bool kit_drain(kit *k, int slot, int64_t lo, int64_t hi, bool earlier_ok, const uint32_t *cols, size_t n_cols)
 {
+    if (k->keyed)
+        return kit_drain_keyed(k, slot, lo, hi, earlier_ok, cols, n_cols);
     cursor c = {.k = k, .lo = lo, .hi = hi, .earlier_ok = earlier_ok};
     bool ok = true;
     for (size_t i = 0; i < k->streams[slot].n && ok; i++)
@@ -499,6 +525,8 @@ bool kit_segment_check(kit *k, void *segment)
 bool kit_array_check(kit *k, const struct ArrowArray *array, int64_t lo)
 {
     uint32_t cols[64];
+    if (k->keyed)
+        return kit_keyed_array_check(k, array);
     for (size_t i = 0; i < k->layout->n_fields; i++)
         cols[i] = (uint32_t)i;
     cursor c = {.k = k, .lo = lo, .hi = INT64_MAX, .cols = cols, .n_cols = k->layout->n_fields};
@@ -520,12 +548,18 @@ bool store_kit_run_case(char why[KIT_WHY_SIZE], const pml_rt_plugin *plugin, con
     return !k.failed;
 }
 
+bool store_kit_case_applies(const pml_rt_plugin *plugin, const kit_case *c)
+{
+    const bool keyed = c->columns == KIT_KEYED || c->columns == KIT_ORDERED;
+    return (plugin->caps & (keyed ? PML_RT_CAP_MODE_KEY : PML_RT_CAP_MODE_APPEND)) != 0;
+}
+
 void store_kit_run(store_kit_result *r, const pml_rt_plugin *plugin, bool slow_too)
 {
     *r = (store_kit_result){0};
     for (size_t i = 0; i < n_kit_cases; i++) {
         char why[KIT_WHY_SIZE];
-        if (kit_cases[i].slow && !slow_too)
+        if ((kit_cases[i].slow && !slow_too) || !store_kit_case_applies(plugin, &kit_cases[i]))
             continue;
         r->cases++;
         if (store_kit_run_case(why, plugin, &kit_cases[i]))

@@ -22,13 +22,15 @@ typedef struct store_kit_result {
 void store_kit_run(store_kit_result *r, const pml_rt_plugin *plugin, bool slow_too);
 
 /* ---- fixture ---- */
-typedef enum kit_columns { KIT_NARROW, KIT_SMALL, KIT_ALL } kit_columns;
+/* KEYED: a store of a table with a primary key; ORDERED: the same with a sequence field. */
+typedef enum kit_columns { KIT_NARROW, KIT_SMALL, KIT_ALL, KIT_KEYED, KIT_ORDERED } kit_columns;
 
-enum { KIT_SLOTS = 64, KIT_WHY_SIZE = 256 };
+enum { KIT_SLOTS = 64, KIT_WHY_SIZE = 256, KIT_SEALS_MAX = 512 };
 
 typedef struct kit_rows {      /* one written batch */
-    struct ArrowArray columns; /* the table's, a copy */
-    int64_t *offsets;
+    struct ArrowArray columns; /* the table's, a copy; with keys those of the transport */
+    int64_t *offsets;          /* with keys in the order of the run */
+    int64_t first;             /* the lowest */
     int64_t rows;
 } kit_rows;
 
@@ -53,6 +55,11 @@ typedef struct kit {
     bool closed;
     uint32_t stats_mode;
     pml_rt_kv option; /* key NULL: none */
+    kit_columns kind;
+    bool keyed;
+    int64_t next_sequence;
+    int64_t seals[KIT_SEALS_MAX]; /* offsets at which segments end */
+    size_t n_seals;
     /* model */
     kit_rows *batches;
     size_t n_batches;
@@ -87,6 +94,7 @@ void kit_make_batch(kit *k, struct ArrowArray *array, pml_rt_batch *batch, kit_r
 void kit_accept(kit *k, const pml_rt_batch *batch, kit_rows *rows);
 void kit_drop_rows(kit_rows *rows);
 bool kit_write(kit *k, int64_t n, bool dense, int64_t gap);
+void kit_note_seal(kit *k);      /* what is written from now on is of another segment */
 bool kit_seal(kit *k, int slot); /* PML_OK and a segment, or failure */
 void kit_segment_release(kit *k, int slot);
 bool kit_advance(kit *k, int64_t end);
@@ -108,6 +116,15 @@ bool kit_segment_check(kit *k, void *segment);
 /* The rows of one array against the model from offset `lo` on. */
 bool kit_array_check(kit *k, const struct ArrowArray *array, int64_t lo);
 
+/* ---- rows with keys: store_kit_keyed.c ---- */
+void kit_make_keyed_batch(kit *k, struct ArrowArray *array, pml_rt_batch *batch, kit_rows *rows, int64_t n, bool dense, int64_t gap);
+/* The same as kit_drain: each stream is a sorted run of one segment, and together they give the rows. */
+bool kit_drain_keyed(kit *k, int slot, int64_t lo, int64_t hi, bool earlier_ok, const uint32_t *cols, size_t n_cols);
+bool kit_keyed_array_check(kit *k, const struct ArrowArray *array);
+bool kit_case_keyed_refuses(kit *k);
+bool kit_case_keyed_columns(kit *k);
+bool kit_case_keyed_versions(kit *k);
+
 /* ---- cases: store_kit_cases.c ---- */
 typedef struct kit_case {
     const char *name;
@@ -117,6 +134,8 @@ typedef struct kit_case {
 } kit_case;
 extern const kit_case kit_cases[];
 extern const size_t n_kit_cases;
+/* Whether the plugin says that it serves such tables. */
+bool store_kit_case_applies(const pml_rt_plugin *plugin, const kit_case *c);
 /* Runs one case on a fresh store; why: what was broken. */
 bool store_kit_run_case(char why[KIT_WHY_SIZE], const pml_rt_plugin *plugin, const kit_case *c);
 bool kit_case_open_chunk(kit *k); /* store_kit_small.c */

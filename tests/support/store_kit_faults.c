@@ -4,7 +4,7 @@
 
 #include "support/store_kit.h"
 
-enum { FAULTS_MAX = 400 };
+enum { FAULTS_MAX = 2000 };
 
 static bool is_clean_failure(kit *k, int rc, const pml_error *err, const char *call)
 {
@@ -58,6 +58,7 @@ static bool faulty_seal(kit *k, int slot)
             return false;
         kit_view_release(k, 1);
     }
+    kit_note_seal(k);
     return kit_ok(k, k->segments[slot] != NULL, "seal never succeeds");
 }
 
@@ -149,11 +150,14 @@ bool kit_case_allocation_failures(kit *k)
               kit_view_check(k, &k->views[1]) && faulty_advance(k) && kit_view_check(k, &k->views[1]);
     void *store = NULL;
     const pml_rt_store_vtbl *vt = NULL;
+    static const uint32_t key = PML_RT_KEYED_SYSTEM;
     const pml_rt_store_params p = {.struct_size = sizeof p,
-                                   .mode = PML_RT_MODE_APPEND,
+                                   .mode = k->layout->mode,
                                    .host = &k->services,
                                    .schema = &k->transport,
-                                   .schema_id = k->layout->schema_id};
+                                   .schema_id = k->layout->schema_id,
+                                   .n_key_columns = k->keyed ? 1 : 0,
+                                   .key_columns = k->keyed ? &key : NULL};
     for (long long n = 1; n < FAULTS_MAX && ok && store == NULL; n++) {
         pml_error err = PML_ERROR_INIT;
         test_env_fail_at(k->t, n);

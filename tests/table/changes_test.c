@@ -41,7 +41,7 @@ static pml_text rows_of(test_env *t, const char *name, const char *const *option
     pml_plan *plan;
     int64_t rows = 0, counted;
     must_ok(plan_of(&plan, table, &err), &err);
-    must_ok(changes_read(&text, &rows, t->env, plan, threads, &err), &err);
+    must_ok(changes_read(&text, &rows, plan, threads, &err), &err);
     must_ok(pml_plan_count(&counted, plan, &err), &err);
     assert_int_equal(counted, rows);
     changes_sort(&text);
@@ -132,7 +132,7 @@ static void conditions_are_asked_of_the_rows_that_come_out(void **state)
         must_ok(pml_predicate_leaf(&p, table, "n", cases[i].op, &(pml_literal){"5", 1}, 1, &err), &err);
         must_ok(pml_scan_set_predicate(scan, p, &err), &err);
         must_ok(pml_scan_plan(&plan, scan, &err), &err);
-        must_ok(changes_read(NULL, &rows, t->env, plan, 1, &err), &err);
+        must_ok(changes_read(NULL, &rows, plan, 1, &err), &err);
         assert_int_equal(rows, cases[i].rows);
         pml_predicate_free(p);
         pml_plan_free(plan);
@@ -158,7 +158,7 @@ static void calls_say_what_the_options_say(void **state)
     must_ok(pml_scan_set_changes(scan, 1, 4, PML_CHANGES_AUTO, &err), &err);
     must_ok(pml_scan_plan(&plan, scan, &err), &err);
     assert_int_equal(pml_plan_snapshot_id(plan), 4);
-    must_ok(changes_read(&text, &rows, t->env, plan, 1, &err), &err);
+    must_ok(changes_read(&text, &rows, plan, 1, &err), &err);
     changes_sort(&text);
     changes_must_be(&text, "history_incremental.option-incremental-1-4.expected.jsonl");
     pml_text_clear(&text);
@@ -185,7 +185,7 @@ static void splits_of_changes_travel_as_bytes(void **state)
     must_ok(pml_scan_plan(&plan, scan, &err), &err);
     must_ok(pml_plan_split_serialize(&bytes, plan, 0, &err), &err);
     must_ok(pml_plan_from_splits(&again, scan, &(pml_blob){(const uint8_t *)bytes.ptr, bytes.len}, 1, &err), &err);
-    must_ok(changes_read(&text, &rows, t->env, again, 1, &err), &err);
+    must_ok(changes_read(&text, &rows, again, 1, &err), &err);
     changes_sort(&text);
     assert_string_equal(text.ptr, "{\"_kind\":\"+U\",\"id\":1,\"n\":6}\n{\"_kind\":\"-U\",\"id\":1,\"n\":1}\n");
     pml_plan_free(again);
@@ -273,7 +273,7 @@ static void tags_are_two_snapshots_that_differ(void **state)
         int64_t rows = 0;
         must_ok(changes_try_open(&table, t, path, cases[i].options, &err), &err);
         must_ok(plan_of(&plan, table, &err), &err);
-        must_ok(changes_read(NULL, &rows, t->env, plan, 1, &err), &err);
+        must_ok(changes_read(NULL, &rows, plan, 1, &err), &err);
         if (rows != cases[i].rows)
             fail_msg("case %zu: %lld rows", i, (long long)rows);
         pml_plan_free(plan);
@@ -346,7 +346,7 @@ static void times_are_the_snapshots_that_are_not_newer(void **state)
 
 /* ---- failures ---- */
 
-static int plan_and_read(test_env *t, pml_table *table, int way, int64_t *rows, pml_error *err)
+static int plan_and_read(pml_table *table, int way, int64_t *rows, pml_error *err)
 {
     pml_scan *scan = NULL;
     pml_plan *plan = NULL;
@@ -358,7 +358,7 @@ static int plan_and_read(test_env *t, pml_table *table, int way, int64_t *rows, 
     else
         PML_TRY(pml_scan_set_changes(scan, 2, 4, way + 1, err));
     PML_TRY(pml_scan_plan(&plan, scan, err));
-    PML_TRY(changes_read(NULL, rows, t->env, plan, 1, err));
+    PML_TRY(changes_read(NULL, rows, plan, 1, err));
 out:
     pml_plan_free(plan);
     pml_scan_free(scan);
@@ -387,7 +387,7 @@ static void failure_anywhere_is_clean(void **state)
                     test_env_fail_at(t, n);
                 else
                     faulty_fs_fail_at(&f, n, FAULT_BEFORE, PML_E_IO, PML_ERRF_NO_EFFECT);
-                int rc = plan_and_read(t, table, way, &rows, &err);
+                int rc = plan_and_read(table, way, &rows, &err);
                 bool reached = memory != 0 ? test_env_fail_reached(t) : faulty_fs_failures(&f) > 0;
                 test_env_fail_at(t, 0);
                 faulty_fs_reset(&f);

@@ -3,10 +3,10 @@
  * Conditions on and counts of tables of Java (tests/table/data/java) whose rows are not what their files, statistics and indexes say: none may be lost,
  * none be shown that a read of all rows does not have.
  */
-#include <paimonlive/rows.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "support/rows_kit.h"
 #include "support/table_kit.h"
 
 static pml_table *data_open(test_env *t, const char *folder, const char *name)
@@ -39,30 +39,13 @@ static pml_plan *plan_by(pml_table *table, const char *column, pml_predicate_op 
 static void rows_are(pml_plan *plan, const char *expected)
 {
     pml_error err = PML_ERROR_INIT;
-    struct ArrowArrayStream stream;
-    struct ArrowSchema schema;
-    struct ArrowArray batch;
-    pml_rows_printer *printer;
     pml_text text = {0};
     int64_t rows = 0, counted;
-    must_ok(pml_read_open(&stream, plan, NULL, &err), &err);
-    assert_int_equal(stream.get_schema(&stream, &schema), 0);
-    must_ok(pml_rows_printer_new(&printer, plan->env, &schema, PML_ROWS_JSON, &err), &err);
-    for (;;) {
-        assert_int_equal(stream.get_next(&stream, &batch), 0);
-        if (batch.release == NULL)
-            break;
-        rows += batch.length;
-        must_ok(pml_rows_print(&text, printer, &batch, 0, batch.length, &err), &err);
-        batch.release(&batch);
-    }
+    must_ok(rows_read(&text, &rows, plan, NULL, PML_ROWS_JSON, &err), &err);
     assert_string_equal(text.ptr == NULL ? "" : text.ptr, expected);
     must_ok(pml_plan_count(&counted, plan, &err), &err);
     assert_int_equal(counted, rows);
     pml_text_clear(&text);
-    pml_rows_printer_free(printer);
-    schema.release(&schema);
-    stream.release(&stream);
 }
 
 static void rows_by(const char *name, const char *column, pml_predicate_op op, const char *value, const char *expected)
@@ -107,6 +90,16 @@ static void sums_that_no_file_holds_are_found_with_deletion_vectors_and_merge_on
     rows_by("dv_sum", "id", PML_OP_EQ, "1", "{\"_kind\":\"+I\",\"id\":1,\"a\":11}\n");
 }
 
+/* A ROW without members is null, and so is what consists of such ones, whatever the file says. */
+static void rows_that_lost_all_members_are_null(void **state)
+{
+    (void)state;
+    rows_by("empty_rows", "k", PML_OP_GE, "1",
+            "{\"_kind\":\"+I\",\"k\":1,\"m\":null,\"r\":null,\"l\":null,\"n\":{\"x\":null,\"y\":5}}\n"
+            "{\"_kind\":\"+I\",\"k\":2,\"m\":null,\"r\":null,\"l\":null,\"n\":null}\n"
+            "{\"_kind\":\"+I\",\"k\":3,\"m\":null,\"r\":null,\"l\":null,\"n\":{\"x\":null,\"y\":5}}\n");
+}
+
 /* Keys 'a' with no, one and three blanks, then with two, then with two and none: the ORC files hold 'a' for all of them, so the runs hold a
    key several times. Java merges one row of each run at a time. */
 static void char_keys_that_orc_made_equal_are_merged_as_java_merges_them(void **state)
@@ -117,6 +110,30 @@ static void char_keys_that_orc_made_equal_are_merged_as_java_merges_them(void **
     rows_by("char_keys", "k", PML_OP_EQ, "a",
             "{\"_kind\":\"+I\",\"k\":\"a\",\"v\":8}\n{\"_kind\":\"+I\",\"k\":\"a\",\"v\":7}\n{\"_kind\":\"+I\",\"k\":\"a\",\"v\":3}\n");
     rows_by("char_keys", "k", PML_OP_EQ, "b", "");
+}
+
+/* Their differences too: the sides of one are merges that hold a key several times. */
+static void differences_of_char_keys_take_one_row_of_each_side_as_java_does(void **state)
+{
+    (void)state;
+    static const char *const expected[] = {"{\"_kind\":\"+I\",\"k\":\"a\",\"v\":5}\n{\"_kind\":\"+I\",\"k\":\"b\",\"v\":6}\n",
+                                           "{\"_kind\":\"+I\",\"k\":\"a\",\"v\":8}\n{\"_kind\":\"+I\",\"k\":\"a\",\"v\":7}\n"};
+    for (int from = 1; from <= 2; from++)
+        for (int to = from + 1; to <= 3; to++) {
+            test_env *t = test_env_open(NULL);
+            pml_error err = PML_ERROR_INIT;
+            pml_table *table = data_open(t, PML_TEST_SOURCE "/table/data/java", "char_keys");
+            pml_scan *scan;
+            pml_plan *plan;
+            must_ok(pml_scan_new(&scan, table, &err), &err);
+            must_ok(pml_scan_set_changes(scan, from, to, PML_CHANGES_DIFF, &err), &err);
+            must_ok(pml_scan_plan(&plan, scan, &err), &err);
+            rows_are(plan, expected[to - 2]);
+            pml_plan_free(plan);
+            pml_scan_free(scan);
+            pml_table_release(table);
+            test_env_close(t);
+        }
 }
 
 /* 999 + 999 in a DECIMAL(3, 0): Java stores the sum as it is, where one of more than 18 digits becomes null. */
@@ -231,16 +248,11 @@ static void any_allocation_of_the_table_of_then_may_fail(void **state)
 
 /* ---- counts ---- */
 
-static int64_t rows_read(pml_plan *plan)
+static int64_t rows_of(pml_plan *plan)
 {
     pml_error err = PML_ERROR_INIT;
-    struct ArrowArrayStream stream;
-    struct ArrowArray batch;
     int64_t rows = 0;
-    must_ok(pml_read_open(&stream, plan, NULL, &err), &err);
-    for (; stream.get_next(&stream, &batch) == 0 && batch.release != NULL; batch.release(&batch))
-        rows += batch.length;
-    stream.release(&stream);
+    must_ok(rows_read(NULL, &rows, plan, NULL, PML_ROWS_JSON, &err), &err);
     return rows;
 }
 
@@ -261,7 +273,7 @@ static int64_t count_of(const char *name, bool retracts, bool forget)
             if (plan->splits[i].deletions[f] != NULL)
                 ((pml_deletion *)plan->splits[i].deletions[f])->at.cardinality = -1;
     must_ok(pml_plan_count(&counted, plan, &err), &err);
-    assert_int_equal(counted, rows_read(plan));
+    assert_int_equal(counted, rows_of(plan));
     pml_plan_free(plan);
     pml_scan_free(scan);
     pml_table_release(table);
@@ -301,7 +313,7 @@ static void vectors_of_a_table_that_switched_them_off_delete_nothing(void **stat
         pml_table *table = data_open(t, t->dir, "t");
         must_ok(pml_scan_new(&scan, table, &err), &err);
         must_ok(pml_scan_plan(&plan, scan, &err), &err);
-        assert_int_equal(rows_read(plan), tables[i].rows);
+        assert_int_equal(rows_of(plan), tables[i].rows);
         pml_plan_free(plan);
         pml_scan_free(scan);
         pml_table_release(table);
@@ -359,7 +371,9 @@ int main(void)
         cmocka_unit_test(zeros_of_both_signs_are_one_key_whatever_a_condition_says_of_them),
         cmocka_unit_test(indexes_of_char_columns_are_not_asked_of_orc_files),
         cmocka_unit_test(sums_that_no_file_holds_are_found_with_deletion_vectors_and_merge_on_read),
+        cmocka_unit_test(rows_that_lost_all_members_are_null),
         cmocka_unit_test(char_keys_that_orc_made_equal_are_merged_as_java_merges_them),
+        cmocka_unit_test(differences_of_char_keys_take_one_row_of_each_side_as_java_does),
         cmocka_unit_test(sums_beyond_their_precision_are_read_as_they_were_stored),
         cmocka_unit_test(conditions_of_a_time_travel_mean_the_columns_of_then),
         cmocka_unit_test(a_condition_on_another_type_is_refused),

@@ -8,10 +8,10 @@
 
 #include "storage/file_io.h"
 #include "support/faulty_fs.h"
+#include "support/rows_kit.h"
 #include "support/sim_fs.h"
 #include "support/table_kit.h"
 
-#include <paimonlive/rows.h>
 #include <paimonlive/split.h>
 
 typedef struct world {
@@ -63,8 +63,16 @@ static void rename_file(world *w, pml_data_file *f, const char *name)
     f->name = name;
 }
 
-static void lie(world *w, pml_data_file *f, const put_file *p)
+typedef struct lying {
+    world *w;
+    const put_file *p;
+} lying;
+
+static void lie(pml_messages *m, void *arg)
 {
+    const lying *l = arg;
+    const put_file *p = l->p;
+    pml_data_file *f = &m->v[0]->files[0];
     f->first_row_id = (pml_optional_int64){p->first_row_id >= 0, p->first_row_id};
     f->min_sequence = f->max_sequence = p->sequence;
     f->write_cols.v = p->columns;
@@ -72,38 +80,14 @@ static void lie(world *w, pml_data_file *f, const put_file *p)
         f->write_cols.n++;
     f->write_cols.present = f->write_cols.n > 0;
     if (p->rename != NULL)
-        rename_file(w, f, p->rename);
+        rename_file(l->w, f, p->rename);
     if (p->says_rows != 0)
         f->row_count = p->says_rows < 0 ? 0 : p->says_rows;
 }
 
 static void put(world *w, const put_file *p)
 {
-    static int number;
-    char path[500];
-    pml_error err = PML_ERROR_INIT;
-    struct ArrowArrayStream stream;
-    struct ArrowSchema schema;
-    struct ArrowArray batch;
-    pml_writer *writer;
-    pml_messages *m;
-    pml_commit *commit;
-    (void)snprintf(path, sizeof path, "%s.rows-%d.jsonl", w->path, number++);
-    must_ok(pml_file__publish(w->t->env, path, (const uint8_t *)p->rows, strlen(p->rows), 0, &err), &err);
-    must_ok(pml_rows_open(&stream, w->table, path, NULL, &err), &err);
-    assert_int_equal(stream.get_schema(&stream, &schema), 0);
-    assert_int_equal(stream.get_next(&stream, &batch), 0);
-    must_ok(pml_writer_open(&writer, w->table, &err), &err);
-    must_ok(pml_writer_write(writer, &batch, &schema, &err), &err);
-    must_ok(pml_writer_prepare(&m, writer, &err), &err);
-    lie(w, &m->v[0]->files[0], p);
-    must_ok(pml_commit_open(&commit, w->table, NULL, &err), &err);
-    must_ok(pml_commit_run(NULL, commit, (pml_messages *const *)&m, 1, 1, NULL, &err), &err);
-    pml_commit_close(commit);
-    pml_messages_free(m);
-    pml_writer_close(writer);
-    schema.release(&schema);
-    stream.release(&stream);
+    rows_commit(w->t, w->table, p->rows, lie, &(lying){w, p});
 }
 
 /* A table of these files. options go in as JSON members. */
@@ -151,37 +135,6 @@ out:
     return rc;
 }
 
-static int print_all(world *w, pml_plan *plan, const pml_read_options *o, pml_error *err)
-{
-    struct ArrowArrayStream stream = {0};
-    struct ArrowSchema schema = {0};
-    pml_rows_printer *printer = NULL;
-    pml_text text = {0};
-    int rc;
-    PML_TRY(pml_read_open(&stream, plan, o, err));
-    if (stream.get_schema(&stream, &schema) != 0)
-        PML_TRY(pml_stream_error(&stream, err));
-    PML_TRY(pml_rows_printer_new(&printer, w->t->env, &schema, PML_ROWS_CSV, err));
-    for (;;) {
-        struct ArrowArray batch;
-        if (stream.get_next(&stream, &batch) != 0)
-            PML_TRY(pml_stream_error(&stream, err));
-        if (batch.release == NULL)
-            break;
-        rc = pml_rows_print(&text, printer, &batch, 0, batch.length, err);
-        batch.release(&batch);
-        PML_TRY(rc);
-    }
-    (void)snprintf(w->shown, sizeof w->shown, "%s", text.ptr == NULL ? "" : text.ptr);
-out:
-    pml_text_clear(&text);
-    pml_rows_printer_free(printer);
-    if (schema.release != NULL)
-        schema.release(&schema);
-    if (stream.release != NULL)
-        stream.release(&stream);
-    return rc;
-}
 
 typedef struct how {
     const char *columns[3]; /* none: all */
@@ -217,7 +170,7 @@ static int read_rows(world *w, const how *h, pml_error *err)
         PML_TRY(carry(&plan, scan, err));
     w->splits = (int64_t)pml_plan_split_count(plan);
     PML_TRY(pml_plan_count(&w->counted, plan, err));
-    PML_TRY(print_all(w, plan, &o, err));
+    PML_TRY(rows_show(w->shown, sizeof w->shown, plan, &o, PML_ROWS_CSV, err));
 out:
     pml_predicate_free(p);
     pml_plan_free(plan);

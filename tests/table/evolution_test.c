@@ -9,12 +9,11 @@
 
 #include "storage/file_io.h"
 #include "support/faulty_fs.h"
+#include "support/rows_kit.h"
 #include "support/sim_fs.h"
 #include "support/table_kit.h"
 #include "table/evolution.h"
 #include "table/file_source.h"
-
-#include <paimonlive/rows.h>
 
 typedef struct world {
     test_env *t;
@@ -66,63 +65,9 @@ static void world_close(world *w)
 /* One commit of JSON rows. */
 static void put(world *w, const char *rows)
 {
-    static int number;
-    char path[500];
-    pml_error err = PML_ERROR_INIT;
-    struct ArrowArrayStream stream;
-    struct ArrowSchema schema;
-    struct ArrowArray batch;
-    pml_writer *writer;
-    pml_messages *m;
-    pml_commit *commit;
-    (void)snprintf(path, sizeof path, "%s.rows-%d.jsonl", w->path, number++);
-    write_text(w->t, path, rows);
-    must_ok(pml_rows_open(&stream, w->table, path, NULL, &err), &err);
-    assert_int_equal(stream.get_schema(&stream, &schema), 0);
-    assert_int_equal(stream.get_next(&stream, &batch), 0);
-    must_ok(pml_writer_open(&writer, w->table, &err), &err);
-    must_ok(pml_writer_write(writer, &batch, &schema, &err), &err);
-    must_ok(pml_writer_prepare(&m, writer, &err), &err);
-    must_ok(pml_commit_open(&commit, w->table, NULL, &err), &err);
-    must_ok(pml_commit_run(NULL, commit, (pml_messages *const *)&m, 1, 1, NULL, &err), &err);
-    pml_commit_close(commit);
-    pml_messages_free(m);
-    pml_writer_close(writer);
-    schema.release(&schema);
-    stream.release(&stream);
+    rows_commit(w->t, w->table, rows, NULL, NULL);
 }
 
-static int read_rows(world *w, pml_plan *plan, pml_error *err)
-{
-    struct ArrowArrayStream stream = {0};
-    struct ArrowSchema schema = {0};
-    pml_rows_printer *printer = NULL;
-    pml_text text = {0};
-    int rc;
-    PML_TRY(pml_read_open(&stream, plan, NULL, err));
-    if (stream.get_schema(&stream, &schema) != 0)
-        PML_TRY(pml_stream_error(&stream, err));
-    PML_TRY(pml_rows_printer_new(&printer, w->t->env, &schema, PML_ROWS_JSON, err));
-    for (;;) {
-        struct ArrowArray batch;
-        if (stream.get_next(&stream, &batch) != 0)
-            PML_TRY(pml_stream_error(&stream, err));
-        if (batch.release == NULL)
-            break;
-        rc = pml_rows_print(&text, printer, &batch, 0, batch.length, err);
-        batch.release(&batch);
-        PML_TRY(rc);
-    }
-    (void)snprintf(w->shown, sizeof w->shown, "%s", text.ptr == NULL ? "" : text.ptr);
-out:
-    pml_text_clear(&text);
-    pml_rows_printer_free(printer);
-    if (schema.release != NULL)
-        schema.release(&schema);
-    if (stream.release != NULL)
-        stream.release(&stream);
-    return rc;
-}
 
 /* Plans and reads into w->shown; *files is how many the plan has. predicate NULL: none. snapshot 0: the latest. */
 static int read_at(world *w, int64_t *files, const pml_predicate *predicate, int64_t snapshot, pml_error *err)
@@ -137,7 +82,7 @@ static int read_at(world *w, int64_t *files, const pml_predicate *predicate, int
         PML_TRY(pml_scan_set_snapshot(scan, snapshot, err));
     PML_TRY(pml_scan_plan(&plan, scan, err));
     *files = kit_plan_files(plan);
-    PML_TRY(read_rows(w, plan, err));
+    PML_TRY(rows_show(w->shown, sizeof w->shown, plan, NULL, PML_ROWS_JSON, err));
 out:
     pml_plan_free(plan);
     pml_scan_free(scan);
@@ -285,7 +230,7 @@ static void pair_of_types_without_a_rule_is_refused_when_planned(void **state)
     /* Nobody asks for the column: nothing is wrong. */
     must_ok(pml_scan_set_columns(scan, &id, 1, &err), &err);
     must_ok(pml_scan_plan(&plan, scan, &err), &err);
-    must_ok(read_rows(&w, plan, &err), &err);
+    must_ok(rows_show(w.shown, sizeof w.shown, plan, NULL, PML_ROWS_JSON, &err), &err);
     assert_string_equal(w.shown, "{\"_kind\":\"+I\",\"id\":1}\n");
     pml_plan_free(plan);
     pml_scan_free(scan);

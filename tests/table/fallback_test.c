@@ -10,10 +10,10 @@
 #include "storage/file_io.h"
 #include "storage/local_fs.h"
 #include "support/faulty_fs.h"
+#include "support/rows_kit.h"
 #include "support/table_kit.h"
 
 #include <paimonlive/realtime.h>
-#include <paimonlive/rows.h>
 #include <paimonlive/split.h>
 
 enum { SHOWN = 4000 };
@@ -43,35 +43,13 @@ static void write_schema(world *w, const char *branch, int id, const char *last_
 /* A commit, a second after the last one. */
 static void put(world *w, const char *branch, const char *rows)
 {
-    static int number;
-    char path[500];
     pml_error err = PML_ERROR_INIT;
     pml_table_open_options o = PML_TABLE_OPEN_OPTIONS_INIT;
-    struct ArrowArrayStream stream;
-    struct ArrowSchema schema;
-    struct ArrowArray batch;
     pml_table *table;
-    pml_writer *writer;
-    pml_messages *m;
-    pml_commit *commit;
     o.branch = branch;
     w->t->wall_ms += 1000;
-    (void)snprintf(path, sizeof path, "%s.rows-%d.jsonl", w->path, number++);
-    must_ok(pml_file__publish(w->t->env, path, (const uint8_t *)rows, strlen(rows), 0, &err), &err);
     must_ok(pml_table_open(&table, w->t->env, w->path, &o, &err), &err);
-    must_ok(pml_rows_open(&stream, table, path, NULL, &err), &err);
-    assert_int_equal(stream.get_schema(&stream, &schema), 0);
-    assert_int_equal(stream.get_next(&stream, &batch), 0);
-    must_ok(pml_writer_open(&writer, table, &err), &err);
-    must_ok(pml_writer_write(writer, &batch, &schema, &err), &err);
-    must_ok(pml_writer_prepare(&m, writer, &err), &err);
-    must_ok(pml_commit_open(&commit, table, NULL, &err), &err);
-    must_ok(pml_commit_run(NULL, commit, (pml_messages *const *)&m, 1, 1, NULL, &err), &err);
-    pml_commit_close(commit);
-    pml_messages_free(m);
-    pml_writer_close(writer);
-    schema.release(&schema);
-    stream.release(&stream);
+    rows_commit(w->t, table, rows, NULL, NULL);
     pml_table_release(table);
 }
 
@@ -111,47 +89,16 @@ typedef struct how {
     int64_t limit;
 } how;
 
-static int print_all(world *w, pml_plan *plan, const how *h, pml_error *err)
-{
-    struct ArrowArrayStream stream = {0};
-    struct ArrowSchema schema = {0};
-    pml_rows_printer *printer = NULL;
-    pml_read_options o = PML_READ_OPTIONS_INIT;
-    pml_text text = {0};
-    int rc;
-    o.threads = h->threads;
-    PML_TRY(pml_read_open(&stream, plan, &o, err));
-    if (stream.get_schema(&stream, &schema) != 0)
-        PML_TRY(pml_stream_error(&stream, err));
-    PML_TRY(pml_rows_printer_new(&printer, w->t->env, &schema, PML_ROWS_CSV, err));
-    for (;;) {
-        struct ArrowArray batch;
-        if (stream.get_next(&stream, &batch) != 0)
-            PML_TRY(pml_stream_error(&stream, err));
-        if (batch.release == NULL)
-            break;
-        rc = pml_rows_print(&text, printer, &batch, 0, batch.length, err);
-        batch.release(&batch);
-        PML_TRY(rc);
-    }
-    (void)snprintf(w->shown, sizeof w->shown, "%s", text.ptr == NULL ? "" : text.ptr);
-out:
-    pml_text_clear(&text);
-    pml_rows_printer_free(printer);
-    if (schema.release != NULL)
-        schema.release(&schema);
-    if (stream.release != NULL)
-        stream.release(&stream);
-    return rc;
-}
-
 static int read_rows(world *w, const how *h, pml_error *err)
 {
     pml_table *table = NULL;
     pml_scan *scan = NULL;
     pml_plan *plan = NULL;
     pml_predicate *p = NULL;
+    pml_read_options o = PML_READ_OPTIONS_INIT;
+    struct ArrowArrayStream stream;
     int rc;
+    o.threads = h->threads;
     w->shown[0] = '\0';
     PML_TRY(open_table(&table, w, h->option, h->branch, err));
     PML_TRY(pml_scan_new(&scan, table, err));
@@ -166,13 +113,44 @@ static int read_rows(world *w, const how *h, pml_error *err)
     }
     PML_TRY(pml_scan_plan(&plan, scan, err));
     PML_TRY(pml_plan_count(&w->counted, plan, err));
-    PML_TRY(print_all(w, plan, h, err));
+    PML_TRY(pml_read_open(&stream, plan, &o, err));
+    PML_TRY(rows_show_stream(w->shown, sizeof w->shown, w->t->env, &stream, PML_ROWS_CSV, err));
 out:
     pml_predicate_free(p);
     pml_plan_free(plan);
     pml_scan_free(scan);
     pml_table_release(table);
     return rc;
+}
+
+/* The partitions of the files that the system table shows, and what it knows of their columns. */
+static int read_files(world *w, const how *h, pml_error *err)
+{
+    static const char *const columns[] = {"partition", "record_count", "null_value_counts"};
+    const pml_option_pair pairs[] = {{h->option, h->branch}, {"scan.snapshot-id", h->snapshot == 2 ? "2" : "1"}};
+    pml_table_open_options o = PML_TABLE_OPEN_OPTIONS_INIT;
+    pml_system_options s = PML_SYSTEM_OPTIONS_INIT;
+    struct ArrowArrayStream stream;
+    pml_table *table = NULL;
+    int rc;
+    o.options = h->option == NULL ? pairs + 1 : pairs;
+    o.n_options = (h->option != NULL) + (h->snapshot > 0);
+    s.columns = columns;
+    s.n_columns = 3;
+    w->shown[0] = '\0';
+    PML_TRY(pml_table_open(&table, w->t->env, w->path, &o, err));
+    PML_TRY(pml_system_table_open(&stream, table, "files", &s, err));
+    PML_TRY(rows_show_stream(w->shown, sizeof w->shown, w->t->env, &stream, PML_ROWS_CSV, err));
+out:
+    pml_table_release(table);
+    return rc;
+}
+
+static void must_list(world *w, const how *h, const char *rows)
+{
+    pml_error err = PML_ERROR_INIT;
+    must_ok(read_files(w, h, &err), &err);
+    assert_string_equal(w->shown, rows);
 }
 
 static void must_read(world *w, const how *h, const char *rows)
@@ -232,6 +210,43 @@ static void both_travel_together(void **state)
     world_close(&w);
 }
 
+/* What counts are the columns of the time that is read. */
+static void columns_of_then_fit(void **state)
+{
+    world w;
+    pml_error err = PML_ERROR_INIT;
+    (void)state;
+    world_open(&w, test_env_open(NULL));
+    write_schema(&w, "", 1, MAIN_SCHEMA ",{\"id\":3,\"name\":\"w\",\"type\":\"INT\"}", "");
+    put(&w, "main", "{\"p\":\"e\",\"id\":6,\"v\":\"m3\",\"w\":1}\n");
+    must_read(&w, &(how){FALLBACK, .snapshot = 2}, "a,1,m1\nc,3,m2\nc,4,m2\nb,2,f1\n");
+    must_read(&w, &(how){PRIMARY, .snapshot = 2}, "a,1,f1\nb,2,f1\nc,3,m2\nc,4,m2\n");
+    must_fail_with(PML_E_SCHEMA, read_rows(&w, &(how){FALLBACK, .snapshot = 3}, &err), &err);
+    must_fail_with(PML_E_SCHEMA, read_rows(&w, &(how){FALLBACK}, &err), &err);
+    world_close(&w);
+}
+
+/* Of each partition that main has today the files that a read takes; that of partition b, which it has not, is not there, as in Java. */
+static void files_are_those_of_the_first_branch_that_has_the_partition(void **state)
+{
+    world w;
+    (void)state;
+    world_open(&w, test_env_open(NULL));
+    put(&w, "main", "{\"p\":\"d\",\"id\":7,\"v\":\"m3\"}\n{\"p\":\"d\",\"id\":8,\"v\":\"m3\"}\n");
+    const char all[] = "{a},1,\"{id=0, p=0, v=0}\"\n{c},2,\"{id=0, p=0, v=0}\"\n{d},2,\"{id=0, p=0, v=0}\"\n";
+    must_list(&w, &(how){0}, all);
+    must_list(&w, &(how){FALLBACK}, all);
+    must_list(&w, &(how){PRIMARY}, "{a},1,\"{id=0, p=0, v=0}\"\n{d},1,\"{id=0, p=0, v=0}\"\n{c},2,\"{id=0, p=0, v=0}\"\n");
+    put(&w, "fb", "{\"p\":\"c\",\"id\":9,\"v\":null}\n");
+    write_schema(&w, "", 1, MAIN_SCHEMA ",{\"id\":3,\"name\":\"w\",\"type\":\"INT\"}", "");
+    put(&w, "main", "{\"p\":\"a\",\"id\":6,\"v\":\"m4\",\"w\":1}\n");
+    must_list(&w, &(how){.snapshot = 1}, "{a},1,\"{id=0, p=0, v=0}\"\n"); /* with the columns of then */
+    must_list(&w, &(how){FALLBACK, .snapshot = 2}, "{a},1,\"{id=0, p=0, v=0}\"\n{c},2,\"{id=0, p=0, v=0}\"\n");
+    must_list(&w, &(how){PRIMARY, .snapshot = 2}, "{a},1,\"{id=0, p=0, v=0}\"\n{c},2,\"{id=0, p=0, v=0}\"\n");
+    must_list(&w, &(how){PRIMARY}, "{a},1,\"{id=0, p=0, v=0, w=1}\"\n{d},1,\"{id=0, p=0, v=0, w=1}\"\n{c},1,\"{id=0, p=0, v=1, w=1}\"\n");
+    world_close(&w);
+}
+
 static void branches_that_do_not_fit_are_refused(void **state)
 {
     static const struct {
@@ -286,10 +301,9 @@ static void what_is_not_defined_is_refused(void **state)
     world_close(&w);
 }
 
-static void failures_are_told(void **state)
+static void must_tell_failures(int (*read)(world *w, const how *h, pml_error *err), const char *rows)
 {
     faulty_fs f;
-    (void)state;
     faulty_fs_init(&f, &pml_local_file_system);
     for (int files = 0; files < 2; files++) {
         world w;
@@ -302,18 +316,25 @@ static void failures_are_told(void **state)
                 faulty_fs_fail_at(&f, n, FAULT_BEFORE, PML_E_IO, PML_ERRF_NO_EFFECT);
             else
                 test_env_fail_at(w.t, n);
-            int rc = read_rows(&w, &(how){FALLBACK, .snapshot = files ? 2 : 0, .equals = {"v", "f1"}}, &err);
+            int rc = read(&w, &(how){PRIMARY, .snapshot = files ? 2 : 0, .equals = {"v", "m2"}}, &err);
             reached = files ? faulty_fs_failures(&f) > 0 : test_env_fail_reached(w.t);
             test_env_fail_at(w.t, 0);
             faulty_fs_reset(&f);
             if (rc == PML_OK)
-                assert_string_equal(w.shown, "b,2,f1\n");
+                assert_string_equal(w.shown, rows);
             else
                 must_fail_with(files ? PML_E_IO : PML_E_NOMEM, rc, &err);
         }
         world_close(&w);
     }
     faulty_fs_destroy(&f);
+}
+
+static void failures_are_told(void **state)
+{
+    (void)state;
+    must_tell_failures(read_rows, "c,3,m2\nc,4,m2\n");
+    must_tell_failures(read_files, "{a},1,\"{id=0, p=0, v=0}\"\n{c},2,\"{id=0, p=0, v=0}\"\n");
 }
 
 /* ---- a snapshot that goes while it is planned ---- */
@@ -424,6 +445,8 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(partitions_come_from_both_branches),
                                        cmocka_unit_test(conditions_do_not_make_partitions_missing),
                                        cmocka_unit_test(both_travel_together),
+                                       cmocka_unit_test(columns_of_then_fit),
+                                       cmocka_unit_test(files_are_those_of_the_first_branch_that_has_the_partition),
                                        cmocka_unit_test(branches_that_do_not_fit_are_refused),
                                        cmocka_unit_test(what_is_not_defined_is_refused),
                                        cmocka_unit_test(failures_are_told),

@@ -65,6 +65,7 @@ static int data_files(world *w)
             (void)snprintf(path, sizeof path, "/t%s/bucket-%d", dirs[i], b);
             (void)w->f.inner.list(w->f.inner.ctx, path, count_file, &n, NULL);
         }
+    (void)w->f.inner.list(w->f.inner.ctx, "/t/index", count_file, &n, NULL);
     return n;
 }
 
@@ -146,6 +147,61 @@ static void writes_of_several_flushes_survive_every_failure(void **state)
     writes_survive_every_failure("\"bucket\":\"1\",\"write-buffer-size\":\"1 kb\",\"ignore-update-before\":\"true\"", false);
 }
 
+/* Keys that the table has, and new ones: index files are read and written. */
+static void writes_to_dynamic_buckets_survive_every_failure(void **state)
+{
+    (void)state;
+    writes_survive_every_failure("\"bucket\":\"-1\",\"dynamic-bucket.target-row-num\":\"8\"", true);
+}
+
+/* The rows are in the table with the keys that the index has, or nothing of them is. */
+static void commit_once(world *w, int round, bool files, long long n, bool *failed)
+{
+    keyed_row rows[6];
+    pml_writer *writer;
+    pml_messages *m;
+    pml_commit *c;
+    pml_error err = PML_ERROR_INIT;
+    for (int64_t i = 0; i < 6; i++)
+        rows[i] = (keyed_row){.id = 100 + (round + i) % 40, .p = i % 2, .n = 1, .s = 1, .v = round};
+    must_ok(pml_writer_open(&writer, w->k.table, &err), &err);
+    must_ok(keyed_write(&w->k, writer, rows, 6, KEYED_ALL_INSERTS, &err), &err);
+    must_ok(pml_writer_prepare(&m, writer, &err), &err);
+    must_ok(pml_commit_open(&c, w->k.table, NULL, &err), &err);
+    if (files)
+        faulty_fs_fail_at(&w->f, n, n % 2 == 0 ? FAULT_BEFORE : FAULT_AFTER, PML_E_IO, n % 2 == 0 ? PML_ERRF_NO_EFFECT : 0);
+    else
+        test_env_fail_at(w->t, n);
+    int rc = pml_commit_run(NULL, c, &m, 1, 1, NULL, &err);
+    *failed = files ? faulty_fs_failures(&w->f) > 0 : test_env_fail_reached(w->t);
+    faulty_fs_reset(&w->f);
+    test_env_fail_at(w->t, 0);
+    if (rc != PML_OK) {
+        const pml_commit_options check = {.struct_size = sizeof check, .flags = PML_COMMIT_CHECK};
+        assert_true(rc == PML_E_NOMEM || rc == PML_E_IO || rc == PML_E_UNKNOWN_OUTCOME || rc == PML_E_SNAPSHOT_GONE);
+        must_ok(pml_commit_run(NULL, c, &m, 1, 1, &check, &err), &err);
+    }
+    pml_commit_close(c);
+    pml_messages_free(m);
+    pml_writer_close(writer);
+    keyed_model_apply(&w->model, rows, 6);
+}
+
+static void commits_to_dynamic_buckets_survive_every_failure(void **state)
+{
+    (void)state;
+    world w;
+    int round = 0;
+    world_open(&w, true, "\"bucket\":\"-1\",\"dynamic-bucket.target-row-num\":\"5\",\"manifest.merge-min-count\":\"4\"");
+    for (int files = 0; files < 2; files++) {
+        bool failed = true;
+        for (long long n = 1; failed; n += 1 + (long long)(test_random(w.t) % (files ? 1 : 6)))
+            commit_once(&w, round++, files == 1, n, &failed);
+        keyed_must_hold(&w.k, &w.model);
+    }
+    world_close(&w);
+}
+
 static void writer_that_failed_only_closes(void **state)
 {
     (void)state;
@@ -168,13 +224,13 @@ static void writer_that_failed_only_closes(void **state)
 }
 
 /* Two commits change all keys; after a power cut they have the value of one of them, and not an older one than was acknowledged. */
-static long long crash_in_commits(long long point, uint64_t seed)
+static long long crash_in_commits(const char *options, long long point, uint64_t seed)
 {
     world w;
-    keyed_row rows[8], *found;
+    keyed_row rows[9], *found; /* the last: another key in each commit */
     int acknowledged = 0;
     pml_error err = PML_ERROR_INIT;
-    world_open(&w, true, "\"bucket\":\"1\",\"manifest.merge-min-count\":\"2\"");
+    world_open(&w, true, options);
     keyed_model_free(&w.model);
     for (int64_t i = 0; i < 8; i++)
         rows[i] = (keyed_row){.id = 1000 + i / 2, .p = i % 2, .n = 1, .s = 1, .v = 0};
@@ -189,8 +245,9 @@ static long long crash_in_commits(long long point, uint64_t seed)
         pml_commit_result r = PML_COMMIT_RESULT_INIT;
         for (int64_t i = 0; i < 8; i++)
             rows[i].v = commit;
+        rows[8] = (keyed_row){.id = 900 + commit, .p = 0, .n = 1, .s = 1, .v = commit};
         int rc = pml_writer_open(&writer, w.k.table, &err);
-        rc = rc == PML_OK ? keyed_write(&w.k, writer, rows, 8, KEYED_WITH_KINDS, &err) : rc;
+        rc = rc == PML_OK ? keyed_write(&w.k, writer, rows, 9, KEYED_WITH_KINDS, &err) : rc;
         rc = rc == PML_OK ? pml_writer_prepare(&m, writer, &err) : rc;
         rc = rc == PML_OK ? pml_commit_open(&c, w.k.table, "job", &err) : rc;
         rc = rc == PML_OK ? pml_commit_run(&r, c, &m, 1, commit, NULL, &err) : rc;
@@ -214,7 +271,11 @@ static long long crash_in_commits(long long point, uint64_t seed)
     assert_int_equal(seen, 8);
     assert_in_range(v, acknowledged, 2);
     free(found);
-    keyed_upsert(&w.k, rows, 8); /* life goes on */
+    keyed_upsert(&w.k, rows, 9); /* life goes on */
+    size_t again = keyed_read(&found, &w.k);
+    for (size_t i = 1; i < again; i++)
+        assert_true(found[i].id != found[i - 1].id || found[i].p != found[i - 1].p);
+    free(found);
     table_kit_close(&w.k);
     test_env_close(w.t);
     faulty_fs_destroy(&w.f);
@@ -225,11 +286,15 @@ static long long crash_in_commits(long long point, uint64_t seed)
 static void power_cut_at_any_point_of_two_commits_keeps_what_was_acknowledged(void **state)
 {
     (void)state;
-    long long points = crash_in_commits(0, SIM_FS_LOSE_ALL);
-    print_message("%lld points\n", points);
-    assert_true(points > 30);
-    for (long long point = 1; point <= points + 1; point += 1 + point % 2)
-        (void)crash_in_commits(point, point % 4 == 0 ? SIM_FS_KEEP_ALL : point % 4 == 1 ? SIM_FS_LOSE_ALL : test_seed() + (uint64_t)point);
+    static const char *const options[] = {"\"bucket\":\"1\",\"manifest.merge-min-count\":\"2\"",
+                                          "\"bucket\":\"-1\",\"dynamic-bucket.target-row-num\":\"3\""};
+    for (size_t i = 0; i < 2; i++) {
+        long long points = crash_in_commits(options[i], 0, SIM_FS_LOSE_ALL);
+        print_message("%lld points\n", points);
+        assert_true(points > 30);
+        for (long long point = 1; point <= points + 1; point += 1 + point % 2)
+            (void)crash_in_commits(options[i], point, point % 4 == 0 ? SIM_FS_KEEP_ALL : point % 4 == 1 ? SIM_FS_LOSE_ALL : test_seed() + (uint64_t)point);
+    }
 }
 
 int main(void)
@@ -237,6 +302,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(writes_of_one_flush_survive_every_failure),
         cmocka_unit_test(writes_of_several_flushes_survive_every_failure),
+        cmocka_unit_test(writes_to_dynamic_buckets_survive_every_failure),
+        cmocka_unit_test(commits_to_dynamic_buckets_survive_every_failure),
         cmocka_unit_test(writer_that_failed_only_closes),
         cmocka_unit_test(power_cut_at_any_point_of_two_commits_keeps_what_was_acknowledged),
     };

@@ -344,12 +344,10 @@ static void wrong_kinds_in_other_forms_are_refused(void **state)
     pml_writer_close(w);
     table_kit_close(&k);
     /* The option must name a text column. */
-    for (int i = 0; i < 2; i++) {
-        keyed_create(&k, t, test_path(t, i == 0 ? "u" : "w"), false, i == 0 ? "\"bucket\":\"1\",\"rowkind.field\":\"n\"" : "\"bucket\":\"1\",\"rowkind.field\":\"x\"");
-        must_fail_with(PML_E_SCHEMA, pml_writer_open(&w, k.table, &err), &err);
-        assert_non_null(strstr(err.message, i == 0 ? "is no STRING" : "no such column"));
-        table_kit_close(&k);
-    }
+    keyed_create(&k, t, test_path(t, "u"), false, "\"bucket\":\"1\",\"rowkind.field\":\"n\"");
+    must_fail_with(PML_E_SCHEMA, pml_writer_open(&w, k.table, &err), &err);
+    assert_non_null(strstr(err.message, "is no STRING"));
+    table_kit_close(&k);
     test_env_close(t);
 }
 

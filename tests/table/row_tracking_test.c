@@ -4,6 +4,7 @@
  * that store ids themselves, rows left out in every way that a reader has, and what fails.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -147,7 +148,8 @@ static void put(world *w, const put_file *p)
     replace_file(w, m->v[0], p);
     pml_data_file *f = &m->v[0]->files[0];
     f->first_row_id = (pml_optional_int64){p->first_row_id >= 0, p->first_row_id};
-    f->min_sequence = f->max_sequence = p->sequence;
+    f->max_sequence = p->sequence;
+    f->min_sequence = p->sequence > 0 ? p->sequence - 1 : 0; /* which nobody shows */
     f->write_cols.v = p->columns;
     while (f->write_cols.n < 5 && p->columns[f->write_cols.n] != NULL)
         f->write_cols.n++;
@@ -244,7 +246,7 @@ static void columns_come_in_any_order(void **state)
 /* Files that Java 1.4.2's compactions leave behind: neither a first id nor stored ones. */
 static void rows_without_ids_are_refused(void **state)
 {
-    static const char *const others[] = {"v", "_SEQUENCE_NUMBER"};
+    static const char *const others[] = {"v", "_SEQUENCE_NUMBER"}, *const id[] = {"_ROW_ID"};
     world w;
     pml_error err = PML_ERROR_INIT;
     (void)state;
@@ -262,6 +264,13 @@ static void rows_without_ids_are_refused(void **state)
     track(&w);
     must_fail_with(PML_E_CORRUPT, show(&w, NULL, 0, &err), &err);
     assert_non_null(strstr(err.message, "pass 2^63"));
+    world_close(&w);
+
+    world_open(&w, test_env_open(NULL));
+    put(&w, &(put_file){.first_row_id = INT64_MAX - 2, .sequence = 5, .n = 2});
+    track(&w);
+    must_ok(show(&w, id, 1, &err), &err);
+    assert_string_equal(w.shown, "9223372036854775805\n9223372036854775806\n");
     world_close(&w);
 
     world_open(&w, test_env_open(NULL));
@@ -385,6 +394,32 @@ static void failures_are_told(void **state)
     faulty_fs_destroy(&f);
 }
 
+static void only_extended_schemas_have_the_columns(void **state)
+{
+    (void)state;
+    test_env *t = test_env_open(NULL);
+    pml_error err = PML_ERROR_INIT;
+    pml_arena arena;
+    pml_field *one = malloc(sizeof *one); /* nothing before it may be looked at */
+    assert_non_null(one);
+    *one = (pml_field){.id = 0, .name = "id", .type = {.kind = PML_TYPE_INT}};
+    const pml_table_schema schema = {.fields = one, .n_fields = 1};
+    const pml_table_schema *extended;
+    pml_arena__init(&arena, t->env);
+    assert_false(pml_row_tracking__is(&schema));
+    assert_false(pml_row_tracking__has(&schema, PML_ID_ROW_ID));
+    assert_false(pml_row_tracking__has(&schema, PML_ID_SEQUENCE));
+    must_ok(pml_row_tracking__extend(&extended, &arena, &schema, pml_row_tracking_fields, PML_TRACKING_COLUMNS, &err), &err);
+    assert_int_equal(extended->n_fields, 3);
+    assert_true(pml_row_tracking__is(extended));
+    assert_true(pml_row_tracking__has(extended, PML_ID_ROW_ID));
+    assert_true(pml_row_tracking__has(extended, PML_ID_SEQUENCE));
+    assert_false(pml_row_tracking__has(extended, 0));
+    pml_arena__clear(&arena);
+    free(one);
+    test_env_close(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(ids_are_stored_or_counted),
@@ -392,6 +427,7 @@ int main(void)
                                        cmocka_unit_test(rows_without_ids_are_refused),
                                        cmocka_unit_test(rows_left_out_are_counted),
                                        cmocka_unit_test(data_evolution_shows_the_newest_number),
+                                       cmocka_unit_test(only_extended_schemas_have_the_columns),
                                        cmocka_unit_test(failures_are_told)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

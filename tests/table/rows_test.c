@@ -634,6 +634,23 @@ static void json_rows_survive_every_failed_allocation(void **state)
         "{\"id\":1,\"s\":\"x\",\"b\":\"00\",\"l\":[1],\"d\":\"1\",\"m\":[[\"a\",1],[\"b\",2]]}\n{\"id\":-0}\n");
 }
 
+/* Of a table that asks its merge function whether it takes the kinds of the rows. */
+static void keyed_rows_survive_every_failed_allocation(void **state)
+{
+    static const char schema[] = "{\"fields\":[{\"name\":\"id\",\"type\":\"INT NOT NULL\"},{\"name\":\"k\",\"type\":\"STRING\"},{\"name\":\"v\",\"type\":"
+                                 "\"INT\"}],\"primaryKeys\":[\"id\"],\"options\":{\"bucket\":\"1\",\"rowkind.field\":\"k\",\"merge-engine\":"
+                                 "\"aggregation\",\"fields.v.aggregate-function\":\"min\"}}";
+    (void)state;
+    test_env *t = test_env_open(NULL);
+    pml_table *table = table_of(t, schema);
+    every_failed_allocation(t, table, lines_of(t, "a.jsonl", "{\"id\":1,\"k\":\"+U\"}\n"));
+    every_failed_allocation(t, table, lines_of(t, "a.csv", "id,k\n1,+I\n"));
+    must_say(table, lines_of(t, "b.jsonl", "\n{\"id\":1,\"k\":\"+U\"}\n\n{\"id\":1,\"k\":\"-D\"}\n"), PML_E_INVAL, "b.jsonl, line 4: ");
+    must_say(table, lines_of(t, "b.csv", "id,k\n1,+I\n2,-U\n"), PML_E_INVAL, "b.csv, row 2: ");
+    pml_table_release(table);
+    test_env_close(t);
+}
+
 static void csv_rows_survive_every_failed_allocation(void **state)
 {
     (void)state;
@@ -662,6 +679,7 @@ int main(void)
         cmocka_unit_test(json_rows_survive_every_failed_allocation),
         cmocka_unit_test(parquet_rows_survive_every_failed_allocation),
         cmocka_unit_test(csv_rows_survive_every_failed_allocation),
+        cmocka_unit_test(keyed_rows_survive_every_failed_allocation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,7 +40,7 @@ static pml_stream_scan *must_stream(pml_table *table, int start, int64_t value)
 }
 
 /* "3:5 4:2 ": snapshots that came, and how many rows; up to where nothing new is. */
-static const char *must_follow(test_env *t, pml_stream_scan *s)
+static const char *must_follow(pml_stream_scan *s)
 {
     static char said[256];
     pml_error err = PML_ERROR_INIT;
@@ -51,7 +51,7 @@ static const char *must_follow(test_env *t, pml_stream_scan *s)
         must_ok(pml_stream_scan_next(&plan, s, &err), &err);
         if (plan == NULL)
             return said;
-        must_ok(changes_read(NULL, &rows, t->env, plan, 1, &err), &err);
+        must_ok(changes_read(NULL, &rows, plan, 1, &err), &err);
         size_t at = strlen(said);
         (void)snprintf(said + at, sizeof said - at, "%lld:%lld ", (long long)pml_plan_snapshot_id(plan), (long long)rows);
         pml_plan_free(plan);
@@ -63,7 +63,7 @@ static void must_come(const char *name, const char *const *options, int start, i
     test_env *t = test_env_open(NULL);
     pml_table *table = changes_open(t, name, options);
     pml_stream_scan *s = must_stream(table, start, value);
-    const char *said = must_follow(t, s);
+    const char *said = must_follow(s);
     if (strcmp(said, expected) != 0 || pml_stream_scan_checkpoint(s) != next)
         fail_msg("%s, start %d: '%s', next %lld", name, start, said, (long long)pml_stream_scan_checkpoint(s));
     pml_stream_scan_free(s);
@@ -144,7 +144,7 @@ static void rows_are_those_of_java_with_their_kinds(void **state)
     pml_plan *plan;
     int64_t rows = 0;
     must_ok(pml_stream_scan_next(&plan, s, &err), &err);
-    must_ok(changes_read(&text, &rows, t->env, plan, 1, &err), &err);
+    must_ok(changes_read(&text, &rows, plan, 1, &err), &err);
     assert_string_equal(text.ptr, "{\"_kind\":\"-U\",\"id\":1,\"n\":1}\n{\"_kind\":\"+U\",\"id\":1,\"n\":6}\n");
     pml_text_clear(&text);
     pml_plan_free(plan);
@@ -170,20 +170,20 @@ static void table_that_grows_is_followed(void **state)
     char *json = kit_schema_json("", "");
     table_kit_create(&k, t, test_path(t, "t"), json);
     pml_stream_scan *full = must_stream(k.table, PML_STREAM_LATEST_FULL, 0), *latest = must_stream(k.table, PML_STREAM_LATEST, 0);
-    assert_string_equal(must_follow(t, full), "");
-    assert_string_equal(must_follow(t, latest), "");
+    assert_string_equal(must_follow(full), "");
+    assert_string_equal(must_follow(latest), "");
     assert_int_equal(pml_stream_scan_checkpoint(full), -1);
     (void)table_kit_append(&k, 3);
     (void)table_kit_append(&k, 2);
-    assert_string_equal(must_follow(t, full), "2:5 ");
-    assert_string_equal(must_follow(t, latest), "1:3 2:2 "); /* the table was empty when it began, so all are changes */
+    assert_string_equal(must_follow(full), "2:5 ");
+    assert_string_equal(must_follow(latest), "1:3 2:2 "); /* the table was empty when it began, so all are changes */
     (void)table_kit_append(&k, 4);
-    assert_string_equal(must_follow(t, full), "3:4 ");
+    assert_string_equal(must_follow(full), "3:4 ");
     pml_error err = PML_ERROR_INIT;
     must_ok(pml_stream_scan_restore(full, 2, &err), &err);
-    assert_string_equal(must_follow(t, full), "2:2 3:4 ");
+    assert_string_equal(must_follow(full), "2:2 3:4 ");
     must_ok(pml_stream_scan_restore(full, -1, &err), &err);
-    assert_string_equal(must_follow(t, full), "3:9 ");
+    assert_string_equal(must_follow(full), "3:9 ");
     must_fail_with(PML_E_INVAL, pml_stream_scan_restore(full, 0, &err), &err);
     must_ok(pml_stream_scan_restore(full, 9, &err), &err);
     pml_plan *plan;
@@ -220,7 +220,7 @@ static void overwrites_come_when_they_are_asked_for(void **state)
         overwrite(&k);
         (void)table_kit_append(&k, 1);
         pml_stream_scan *s = must_stream(k.table, PML_STREAM_SNAPSHOT, 1);
-        assert_string_equal(must_follow(t, s), asked ? "1:3 2:2 3:1 " : "1:3 3:1 ");
+        assert_string_equal(must_follow(s), asked ? "1:3 2:2 3:1 " : "1:3 3:1 ");
         pml_stream_scan_free(s);
         table_kit_close(&k);
         free(json);
@@ -237,11 +237,11 @@ static void snapshots_that_are_too_young_wait(void **state)
     table_kit_create(&k, t, test_path(t, "t"), json);
     (void)table_kit_append(&k, 3);
     pml_stream_scan *s = must_stream(k.table, PML_STREAM_SNAPSHOT, 1);
-    assert_string_equal(must_follow(t, s), "");
+    assert_string_equal(must_follow(s), "");
     atomic_fetch_add(&t->wall_ms, 9000);
-    assert_string_equal(must_follow(t, s), "");
+    assert_string_equal(must_follow(s), "");
     atomic_fetch_add(&t->wall_ms, 2000);
-    assert_string_equal(must_follow(t, s), "1:3 ");
+    assert_string_equal(must_follow(s), "1:3 ");
     pml_stream_scan_free(s);
     table_kit_close(&k);
     free(json);
@@ -272,7 +272,7 @@ static void consumer_goes_on_where_it_was(void **state)
     pml_table *table;
     must_ok(changes_try_open(&table, t, path, NULL, &err), &err);
     pml_stream_scan *s = consumer_of(table, "me", 0);
-    assert_string_equal(must_follow(t, s), "3:3 ");
+    assert_string_equal(must_follow(s), "3:3 ");
     must_ok(pml_stream_scan_notify(s, -1, &err), &err);
     must_ok(pml_stream_scan_notify(s, 2, &err), &err);
     must_fail_with(PML_E_INVAL, pml_stream_scan_notify(s, 0, &err), &err);
@@ -284,10 +284,10 @@ static void consumer_goes_on_where_it_was(void **state)
     assert_memory_equal(text, java, len);
     free(text);
     s = consumer_of(table, "me", 0);
-    assert_string_equal(must_follow(t, s), "2:3 3:2 ");
+    assert_string_equal(must_follow(s), "2:3 3:2 ");
     pml_stream_scan_free(s);
     s = consumer_of(table, "me", PML_STREAM_IGNORE_PROGRESS);
-    assert_string_equal(must_follow(t, s), "3:3 ");
+    assert_string_equal(must_follow(s), "3:3 ");
     pml_stream_scan_free(s);
     kit_write_text(file, "{\"nextSnapshot\":");
     s = consumer_of(table, "me", 0);
@@ -306,6 +306,45 @@ static void remove_snapshot(const char *path, int64_t id)
     assert_int_equal(remove(file), 0);
     (void)snprintf(file, sizeof file, "%s/snapshot/EARLIEST", path);
     (void)remove(file);
+}
+
+/* What it has not seen is gone, which Java passes over. */
+static void consumer_that_is_too_late_is_told(void **state)
+{
+    (void)state;
+    test_env *t = test_env_open(NULL);
+    pml_error err = PML_ERROR_INIT;
+    const char *path = changes_copy(t, "changelog_none");
+    char file[400];
+    pml_table *table;
+    pml_plan *plan;
+    must_ok(changes_try_open(&table, t, path, NULL, &err), &err);
+    pml_stream_scan *s = consumer_of(table, "me", 0);
+    must_ok(pml_stream_scan_notify(s, 2, &err), &err);
+    pml_stream_scan_free(s);
+    remove_snapshot(path, 1);
+    s = consumer_of(table, "me", 0); /* 2 comes next and is there */
+    must_ok(pml_stream_scan_next(&plan, s, &err), &err);
+    assert_int_equal(pml_plan_snapshot_id(plan), 2);
+    pml_plan_free(plan);
+    pml_stream_scan_free(s);
+    remove_snapshot(path, 2);
+    s = consumer_of(table, "me", 0);
+    must_fail_with(PML_E_SNAPSHOT_GONE, pml_stream_scan_next(&plan, s, &err), &err);
+    must_say(&err, "before snapshot 2, but 3 is the first that is left");
+    must_say(&err, "--anew");
+    assert_int_equal(pml_stream_scan_checkpoint(s), -1);
+    must_ok(pml_stream_scan_restore(s, 3, &err), &err);
+    assert_string_equal(must_follow(s), "3:2 ");
+    pml_stream_scan_free(s);
+    s = consumer_of(table, "me", PML_STREAM_IGNORE_PROGRESS);
+    must_ok(pml_stream_scan_next(&plan, s, &err), &err);
+    pml_plan_free(plan);
+    pml_stream_scan_free(s);
+    (void)snprintf(file, sizeof file, "%s/consumer/consumer-me", path);
+    assert_int_equal(remove(file), 0);
+    pml_table_release(table);
+    test_env_close(t);
 }
 
 static void what_expired_meanwhile_is_named_with_a_way_out(void **state)
@@ -329,7 +368,7 @@ static void what_expired_meanwhile_is_named_with_a_way_out(void **state)
     must_say(&err, "consumer");
     assert_int_equal(pml_stream_scan_checkpoint(s), 2); /* it stands where it stood */
     must_ok(pml_stream_scan_restore(s, 3, &err), &err);
-    assert_string_equal(must_follow(t, s), "3:2 ");
+    assert_string_equal(must_follow(s), "3:2 ");
     pml_stream_scan_free(s);
     pml_table_release(table);
     test_env_close(t);
@@ -347,17 +386,17 @@ static void watermark_beyond_the_bound_ends_it(void **state)
     pml_table *table;
     must_ok(changes_try_open(&table, t, path, OPTIONS("scan.bounded.watermark", "9"), &err), &err);
     pml_stream_scan *s = must_stream(table, PML_STREAM_SNAPSHOT, 1);
-    assert_string_equal(must_follow(t, s), "1:3 2:3 ");
+    assert_string_equal(must_follow(s), "1:3 2:3 ");
     assert_true(pml_stream_scan_ended(s));
     pml_stream_scan_free(s);
     s = must_stream(table, PML_STREAM_LATEST_FULL, 0); /* comes as a whole, and that was it */
-    assert_string_equal(must_follow(t, s), "3:3 ");
+    assert_string_equal(must_follow(s), "3:3 ");
     assert_true(pml_stream_scan_ended(s));
     pml_stream_scan_free(s);
     pml_table_release(table);
     must_ok(changes_try_open(&table, t, path, OPTIONS("scan.bounded.watermark", "10"), &err), &err);
     s = must_stream(table, PML_STREAM_SNAPSHOT, 1);
-    assert_string_equal(must_follow(t, s), "1:3 2:3 3:2 ");
+    assert_string_equal(must_follow(s), "1:3 2:3 3:2 ");
     assert_false(pml_stream_scan_ended(s));
     pml_stream_scan_free(s);
     pml_table_release(table);
@@ -366,7 +405,7 @@ static void watermark_beyond_the_bound_ends_it(void **state)
 
 /* ---- failures ---- */
 
-static int follow_all(test_env *t, pml_table *table, int64_t *rows, pml_error *err)
+static int follow_all(pml_table *table, int64_t *rows, pml_error *err)
 {
     pml_stream_options o = PML_STREAM_OPTIONS_INIT;
     pml_stream_scan *s = NULL;
@@ -381,7 +420,7 @@ static int follow_all(test_env *t, pml_table *table, int64_t *rows, pml_error *e
         PML_TRY(pml_stream_scan_next(&plan, s, err));
         if (plan == NULL)
             break;
-        PML_TRY(changes_read(NULL, rows, t->env, plan, 1, err));
+        PML_TRY(changes_read(NULL, rows, plan, 1, err));
         pml_plan_free(plan);
         plan = NULL;
         PML_TRY(pml_stream_scan_notify(s, pml_stream_scan_checkpoint(s), err));
@@ -415,7 +454,7 @@ static void failure_anywhere_is_clean(void **state)
                 test_env_fail_at(t, n);
             else
                 faulty_fs_fail_at(&f, n, FAULT_BEFORE, PML_E_IO, PML_ERRF_NO_EFFECT);
-            int rc = follow_all(t, table, &rows, &err);
+            int rc = follow_all(table, &rows, &err);
             bool reached = memory != 0 ? test_env_fail_reached(t) : faulty_fs_failures(&f) > 0;
             test_env_fail_at(t, 0);
             faulty_fs_reset(&f);
@@ -503,6 +542,7 @@ int main(void)
         cmocka_unit_test(overwrites_come_when_they_are_asked_for),
         cmocka_unit_test(snapshots_that_are_too_young_wait),
         cmocka_unit_test(consumer_goes_on_where_it_was),
+        cmocka_unit_test(consumer_that_is_too_late_is_told),
         cmocka_unit_test(what_expired_meanwhile_is_named_with_a_way_out),
         cmocka_unit_test(watermark_beyond_the_bound_ends_it),
         cmocka_unit_test(failure_anywhere_is_clean),

@@ -9,7 +9,7 @@
 
 #include "storage/local_fs.h"
 #include "support/faulty_fs.h"
-#include "support/table_kit.h"
+#include "support/keyed_kit.h"
 
 static const struct {
     const char *name, *columns;
@@ -239,6 +239,13 @@ static void rows_of_java(void **state)
               "\"max_value_stats\":\"{amount=103986.42, at=2016-07-23T19:13:09.456, id=12, n=115264363533356190, "
               "name=零-484}\","
               "\"partition\":\"{}\"}\n");
+    /* Of columns that a file does not have nothing is known; which it has, not all files say of their statistics. */
+    static const char *const stats[] = {"null_value_counts", "max_value_stats"};
+    must_show("blob_one", "files", stats, 2,
+              "{\"_kind\":\"+I\",\"null_value_counts\":\"{id=0, name=0}\",\"max_value_stats\":\"{id=3, name=c}\"}\n"
+              "{\"_kind\":\"+I\",\"null_value_counts\":\"{id=null, name=null, pic=null}\",\"max_value_stats\":\"{id=null, name=null, pic=null}\"}\n"
+              "{\"_kind\":\"+I\",\"null_value_counts\":\"{id=0, name=1}\",\"max_value_stats\":\"{id=9, name=gamma delta-860}\"}\n"
+              "{\"_kind\":\"+I\",\"null_value_counts\":\"{id=null, name=null, pic=null}\",\"max_value_stats\":\"{id=null, name=null, pic=null}\"}\n");
 }
 
 static void audit_log_has_deletes_and_any_columns(void **state)
@@ -287,6 +294,29 @@ static void reads_go_where_the_options_say(void **state)
     assert_int_equal(rows, 2);
     must_fail_with(PML_E_INVAL, read_all(&rows, NULL, NULL, table, "options", &o, &err), &err); /* of another table's columns */
     pml_predicate_free(p);
+    pml_table_release(table);
+    test_env_close(t);
+}
+
+/* A file of the highest level that holds deletes is merged, so its rows keep their kinds, as in Java. */
+static void rows_of_ro_have_their_kinds(void **state)
+{
+    (void)state;
+    test_env *t = test_env_open(NULL);
+    pml_error err = PML_ERROR_INIT;
+    pml_text text = {0};
+    pml_table *table;
+    pml_system_options o = PML_SYSTEM_OPTIONS_INIT;
+    int64_t rows;
+    must_ok(pml_table_open(&table, t->env, PML_TEST_SOURCE "/table/data/java/ro_kinds", NULL, &err), &err);
+    o.flags = PML_READ_ROW_KIND;
+    must_ok(read_all(&rows, &text, NULL, table, "ro", &o, &err), &err);
+    assert_string_equal(text.ptr, "{\"_kind\":\"+I\",\"k\":1,\"v\":10}\n{\"_kind\":\"+U\",\"k\":2,\"v\":21}\n"
+                                  "{\"_kind\":\"+U\",\"k\":4,\"v\":40}\n");
+    must_fail_with(PML_E_INVAL, read_all(&rows, NULL, NULL, table, "files", &o, &err), &err); /* rows without kinds */
+    o.flags = 2;
+    must_fail_with(PML_E_INVAL, read_all(&rows, NULL, NULL, table, "ro", &o, &err), &err);
+    pml_text_clear(&text);
     pml_table_release(table);
     test_env_close(t);
 }
@@ -399,6 +429,40 @@ static void numbers_are_shown_where_the_option_says(void **state)
     must_ok(pml_table_open(&table, t->env, path, &options, &err), &err);
     must_fail_with(PML_E_INVAL, read_where(NULL, table, "audit_log", NULL, 0, NULL, 0, &err), &err);
     pml_table_release(table);
+    test_env_close(t);
+}
+
+/* A row that was written again as it was has another number, and differs in nothing. */
+static void numbers_do_not_make_rows_differ(void **state)
+{
+    static const char *const columns[] = {"rowkind", "_SEQUENCE_NUMBER", "id"};
+    static const condition all = {"id", PML_OP_GE, "0"};
+    static const pml_option_pair options[] = {{"table-read.sequence-number.enabled", "true"},
+                                              {"incremental-between", "1,3"},
+                                              {"incremental-between-scan-mode", "diff"}};
+    static const keyed_row before[] = {{1, 1, 1, 1, 1, 0}, {2, 1, 1, 1, 1, 0}, {3, 1, 1, 1, 1, 0}},
+                           after[] = {{4, 1, 1, 1, 1, 0}, {1, 1, 1, 1, 1, 0}, {2, 1, 2, 1, 1, 0}};
+    (void)state;
+    test_env *t = test_env_open(NULL);
+    pml_error err = PML_ERROR_INIT;
+    pml_table_open_options open = PML_TABLE_OPEN_OPTIONS_INIT;
+    pml_text text = {0};
+    pml_table *table;
+    table_kit k;
+    keyed_create(&k, t, test_path(t, "t"), false, "\"bucket\":\"1\"");
+    keyed_upsert(&k, before, 3);
+    must_ok(pml_table_truncate(NULL, k.table, &err), &err); /* only files that one side has are compared */
+    keyed_upsert(&k, after, 3);
+    open.options = options;
+    open.n_options = 3;
+    must_ok(pml_table_open(&table, t->env, test_path(t, "t"), &open, &err), &err);
+    must_ok(read_where(&text, table, "audit_log", columns, 3, &all, 1, &err), &err);
+    assert_string_equal(text.ptr, "{\"_kind\":\"+I\",\"rowkind\":\"+I\",\"_SEQUENCE_NUMBER\":2,\"id\":2}\n"
+                                  "{\"_kind\":\"+I\",\"rowkind\":\"-D\",\"_SEQUENCE_NUMBER\":2,\"id\":3}\n"
+                                  "{\"_kind\":\"+I\",\"rowkind\":\"+I\",\"_SEQUENCE_NUMBER\":0,\"id\":4}\n");
+    pml_text_clear(&text);
+    pml_table_release(table);
+    table_kit_close(&k);
     test_env_close(t);
 }
 
@@ -565,9 +629,11 @@ int main(void)
                                        cmocka_unit_test(rows_of_java),
                                        cmocka_unit_test(audit_log_has_deletes_and_any_columns),
                                        cmocka_unit_test(reads_go_where_the_options_say),
+                                       cmocka_unit_test(rows_of_ro_have_their_kinds),
                                        cmocka_unit_test(conditions_choose_rows),
                                        cmocka_unit_test(conditions_that_do_not_fit_are_refused),
                                        cmocka_unit_test(numbers_are_shown_where_the_option_says),
+        cmocka_unit_test(numbers_do_not_make_rows_differ),
                                        cmocka_unit_test(no_failure_of_a_condition_goes_wrong),
                                        cmocka_unit_test(refused_by_name),
                                        cmocka_unit_test(damage),

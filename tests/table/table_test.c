@@ -138,7 +138,8 @@ static void features_that_are_not_supported_are_refused_by_name(void **state)
 {
     (void)state;
     static const char *const cases[][2] = {
-        {TABLE(ID, "\"primaryKeys\":[\"id\"],"), "needs bucket:dynamic"},
+        {TABLE(ID, "\"primaryKeys\":[\"id\"],\"options\":{\"bucket\":\"-2\"},"), "needs bucket:postpone"},
+        {TABLE(ID ",{\"name\":\"p\",\"type\":\"INT NOT NULL\"}", "\"primaryKeys\":[\"id\"],\"partitionKeys\":[\"p\"],"), "needs cross-partition"},
         {TABLE(ID, "\"options\":{\"file.format\":\"orc\"},"), "needs format:orc"},
         {TABLE(ID, "\"options\":{\"file.format\":\"avro\"},"), "needs format:avro"}, /* a table is made to be written */
         {TABLE(ID, "\"options\":{\"row-tracking.enabled\":\"true\"},"), "needs row-tracking"},

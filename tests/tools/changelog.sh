@@ -60,6 +60,13 @@ rm -f warehouse/default.db/t/snapshot/snapshot-1 warehouse/default.db/t/snapshot
 exits 0 changelog t
 [ "$(wc -l <out)" = 2 ] || fail "it begins with the first that is left"
 
+mkdir -p warehouse/default.db/t/consumer
+printf '{"nextSnapshot":1}' >warehouse/default.db/t/consumer/consumer-late
+exits 4 changelog t --consumer late
+says "before snapshot 1, but 2 is the first that is left"
+exits 0 changelog t --consumer late --anew
+[ "$(wc -l <out)" = 2 ] || fail "a consumer that begins anew"
+
 exits 2 changelog t --timeout 3
 says "--follow"
 exits 2 changelog t --from 0

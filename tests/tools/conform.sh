@@ -16,10 +16,11 @@ runs() {
 prints() { grep -q -e "$1" "$dir/out" || { cat "$dir/out" >&2; fail "nothing like '$1' was printed"; }; }
 
 runs 0 --list
-cases=$(wc -l <"$dir/out")
-[ "$cases" -ge 19 ] || fail "only $cases cases"
+cases=$(grep -vc '^keyed_' "$dir/out") keyed=$(grep -c '^keyed_' "$dir/out")
+[ "$cases" -ge 19 ] && [ "$keyed" -ge 16 ] || fail "only $cases and $keyed cases"
+others=", $keyed of tables that the store does not serve"
 runs 0 "$PML_PLUGINS/list_store.so"
-prints "^$cases passed, 0 failed\$"
+prints "^$cases passed, 0 failed$others\$"
 prints '^store list, version 1$'
 [ "$(grep -c '^ok ' "$dir/out")" -eq "$cases" ] || fail "not one line for each case"
 runs 0 "$PML_PLUGINS/list_store.so" --case a_view_never_changes
@@ -27,10 +28,10 @@ prints '^1 passed, 0 failed$'
 
 runs 1 "$PML_PLUGINS/lossy.so"
 prints '^FAILED advance_lets_whole_segments_go: the row with offset 59 is missing$'
-prints '^[0-9]* passed, [1-9][0-9]* failed$'
+prints "^[0-9]* passed, [1-9][0-9]* failed$others\$"
 runs 1 "$PML_PLUGINS/crashing.so"
 prints '^FAILED a_view_never_changes: the process ended with code 77$'
-prints "^0 passed, $cases failed\$"
+prints "^0 passed, $cases failed$others\$"
 
 runs 2
 runs 2 --case

@@ -6,7 +6,7 @@ exits 0 --version
 prints "pml "
 exits 0 --help
 prints "Exit codes:"
-for command in "table create" "table describe" "table list" "table drop" "table truncate" "table drop-partition" load ingest scan count dump changelog snapshots files offsets "offsets repair" "offsets clean" schema; do
+for command in "table create" "table describe" "table list" "table drop" "table truncate" "table drop-partition" load ingest scan lookup count dump changelog snapshots files offsets "offsets repair" "offsets clean" "realtime status" schema; do
     # shellcheck disable=SC2086
     exits 0 $command --help
     prints "Usage: pml $command"

@@ -61,16 +61,28 @@ printf 'id,k\n1,+I\n2,+I\n1,-D\n' >kinds.csv
 exits 0 ingest kinds kinds.csv
 exits 0 count kinds
 prints_exactly 1
-printf 'id,k\n1,*I\n' >kinds.csv
+printf 'id,k\n1,+I\n1,*I\n' >kinds.csv
 exits 1 ingest kinds kinds.csv
-says "column k, which gives the kind of a row, is *I"
+says "kinds.csv, row 2: column k, which gives the kind of a row, is *I"
+exits 0 table create texts --columns "id INT NOT NULL, k STRING"
+exits 0 ingest texts kinds.csv
+exits 1 ingest kinds "$(find warehouse/default.db/texts -name '*.parquet')"
+says ".parquet, row 2: column k, which gives the kind of a row, is *I"
+printf '{"id":1,"k":"-D"}\n\n{"id":2}\n' >kinds.jsonl
+exits 1 ingest kinds kinds.jsonl
+says "kinds.jsonl, line 3: column k, which gives the kind of a row, is null"
 exits 0 ingest t second.jsonl --option ignore-delete=true
 exits 0 scan t --where "id = 2" --columns id --format csv
 prints_lines 1
 exits 0 table create first --columns "id INT NOT NULL, v STRING" --primary-key id --bucket 1 --option merge-engine=first-row
-printf '{"_kind":"-D","id":1,"v":"x"}\n' >delete.jsonl
+printf '{"id":1}\n\n{"id":2}\n{"_kind":"-D","id":1,"v":"x"}\n' >delete.jsonl
 exits 1 ingest first delete.jsonl
-says "first-row takes no rows of kind -D"
+says "delete.jsonl, line 4: merge-engine first-row takes no rows of kind -D"
+exits 0 ingest first delete.jsonl --option ignore-delete=true
+exits 0 table create sums --columns "id INT NOT NULL, v INT" --primary-key id --bucket 1 --option merge-engine=aggregation --option fields.v.aggregate-function=min
+printf '{"_kind":"-U","id":1,"v":1}\n' >retract.jsonl
+exits 1 ingest sums retract.jsonl
+says "retract.jsonl, line 1: "
 exits 3 ingest plain first.jsonl
 says "a row of kind +U needs primary-key"
 printf '{"id":1,"p":"a","v":"x","_VALUE_KIND":3}\n' >column.jsonl
@@ -78,8 +90,8 @@ exits 1 ingest t column.jsonl
 says '"_kind" says what a row is'
 
 # What is not written.
-exits 3 table create no --columns "$columns" --primary-key id
-says "needs bucket:dynamic"
+exits 3 table create no --columns "$columns" --primary-key id --partition-by p
+says "needs cross-partition"
 exits 3 table create no --columns "$columns" --primary-key id --bucket -2
 says "needs bucket:postpone"
 for option in changelog-producer=input file.format=orc file.format=avro file.format.per.level=0:orc file.compression.per.level=0:lz4 \

@@ -35,8 +35,30 @@ static void map_random_operations_agree_with_an_array(void **state)
     test_env_close(t);
 }
 
+/* Keys come out of files: who wrote them must not know which ones meet in the index. */
+static void hashes_are_of_the_environments_own_seed(void **state)
+{
+    (void)state;
+    uint64_t hash[2];
+    for (uint64_t i = 0; i < 2; i++) {
+        test_env *t = test_env_open(NULL);
+        pml_map m;
+        t->env->hash_seed += i;
+        pml_map__init(&m, t->env);
+        must_ok(pml_map__put(&m, "key", 3, NULL, NULL), NULL);
+        assert_true(pml_map__has(&m, "key", 3));
+        hash[i] = m.entries[0].hash;
+        pml_map__clear(&m, NULL);
+        test_env_close(t);
+    }
+    assert_true(hash[0] != hash[1]);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(map_random_operations_agree_with_an_array)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(map_random_operations_agree_with_an_array),
+        cmocka_unit_test(hashes_are_of_the_environments_own_seed),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

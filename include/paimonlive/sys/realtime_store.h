@@ -121,6 +121,9 @@ typedef struct pml_rt_host {
   int     (*key_bounds)(void *ctx, int64_t *lo, int64_t *hi, int64_t schema_id, const struct ArrowArray *run,
                         const struct ArrowArray *keys, int64_t key_row, pml_error *err);
                   /* rows of run equal to the key, which may have the first key columns only; lo: of none, where they would be    */
+  int     (*find_key)(void *ctx, int64_t *row, int64_t schema_id, const struct ArrowArray *array, int64_t before,
+                      const struct ArrowArray *keys, int64_t key_row, pml_error *err);
+                  /* the last of the first `before` rows, in any order, that is of the key; -1: none                              */
 } pml_rt_host;
 
 typedef struct pml_rt_store_params {
@@ -185,13 +188,21 @@ typedef struct pml_rt_recovered {               /* P4 */
   const uint8_t *source_position; size_t source_position_len;                   /* valid until the next store call                */
 } pml_rt_recovered;
 
+/* For each key the store found rows of: rows [first, first + n) of an array with all columns of the transport schema (offset 0), in run
+   order, that lives as long as the view. 0: go on; 1: no further rows of this key are wanted; negative: give up, with that code.        */
+typedef int (*pml_rt_found_fn)(void *sink, size_t key, int64_t segment, const struct ArrowArray *rows, int64_t first, int64_t n,
+                               pml_error *err);
+
 typedef struct pml_rt_view_vtbl {
   size_t struct_size;
   int  (*info)(void *view, pml_rt_view_info *out, pml_error *err);
   int  (*query_streams)(void *view, pml_rt_streams *out, const pml_rt_query *query, pml_error *err);
   void (*release)(void *view);
   /* may be NULL: lookup P2, describe P4 */
-  int  (*lookup)(void *view, struct ArrowArrayStream *out, const struct ArrowArray *keys, const pml_rt_query *query, pml_error *err);
+  int  (*lookup)(void *view, const struct ArrowArray *keys, const int64_t *key_rows, size_t n, pml_rt_found_fn found, void *sink,
+                 pml_error *err);
+                  /* all rows of the keys keys[key_rows[i]], i < n, of the key columns; found gets i. The newest rows of a key first: run
+                     after run, from the last written to the first. Any number of threads at once                                 */
   int  (*describe)(void *view, uint8_t *buf, size_t cap, size_t *len, pml_error *err);
 } pml_rt_view_vtbl;
 

@@ -5,12 +5,15 @@
  * Arrow reads a chunk as a whole, and so holds all of a row group of which it decodes one batch: too much for a merge of many files; or
  * through a window, out of which each page is copied. Here a page is read into a buffer as it is asked for, with a little more: the head
  * of the next one. The same buffer serves page after page, since they are unpacked out of it.
+ *
+ * Arrow looks at a head before it reads past it, and reads the page behind it in one piece. That is where checksums are verified.
  */
 #include <arrow/buffer.h>
 #include <parquet/column_reader.h>
 
 #include <cstring>
 
+#include "format/bridge/page_checksum.h"
 #include "format/bridge/reader.h"
 
 namespace pml_bridge_ns {
@@ -22,8 +25,8 @@ constexpr int64_t head_bytes = 512, read_bytes_min = INT64_C(16) << 10;
 
 class PageStream final : public arrow::io::InputStream {
 public:
-    PageStream(std::shared_ptr<Input> input, std::vector<Run> runs, std::shared_ptr<Pool> pool)
-        : input_(std::move(input)), runs_(std::move(runs)), pool_(std::move(pool))
+    PageStream(std::shared_ptr<Input> input, std::vector<Run> runs, std::shared_ptr<Pool> pool, bool checksums)
+        : input_(std::move(input)), runs_(std::move(runs)), pool_(std::move(pool)), checksums_(checksums)
     {
         set_mode(arrow::io::FileMode::READ);
         for (const Run &run : runs_)
@@ -35,6 +38,7 @@ public:
     /* Fewer bytes than asked for, while it is not asked for more than that: what is asked for here is a guess. */
     arrow::Result<std::string_view> Peek(int64_t n) override
     {
+        peeked_ = true;
         n = std::min(n, end_ - at_ + left_);
         if (end_ - at_ < std::min(n, head_bytes) || n > read_bytes_min)
             ARROW_RETURN_NOT_OK(fill(n > read_bytes_min ? n : std::min(n, head_bytes)));
@@ -46,6 +50,9 @@ public:
         if (n <= 0)
             return std::make_shared<arrow::Buffer>(nullptr, 0);
         ARROW_RETURN_NOT_OK(fill(n));
+        if (checksums_)
+            ARROW_RETURN_NOT_OK(peeked_ ? head_meet(n) : page_check(n));
+        peeked_ = false;
         auto slice = arrow::SliceBuffer(buffer_, at_, n);
         skip(n);
         return slice;
@@ -63,6 +70,21 @@ private:
     {
         at_ += n;
         position_ += n;
+    }
+    arrow::Status head_meet(int64_t n)
+    {
+        if (page_head_parse(&head_, data(), static_cast<size_t>(n)))
+            return arrow::Status::OK();
+        return arrow::Status::Invalid("the head of a page at ", position_, " of its column chunk is none");
+    }
+    arrow::Status page_check(int64_t n)
+    {
+        bool checked = head_.has_crc && (head_.type == parquet::PageType::DATA_PAGE || head_.type == parquet::PageType::DATA_PAGE_V2 ||
+                                         head_.type == parquet::PageType::DICTIONARY_PAGE);
+        if (!checked || n != head_.bytes || static_cast<int32_t>(crc32(data(), static_cast<size_t>(n))) == head_.crc)
+            return arrow::Status::OK();
+        return arrow::Status::Invalid("could not verify page integrity, CRC checksum verification failed for the page at ", position_,
+                                      " of its column chunk");
     }
     /* So many bytes stand in the buffer, which the runs have. */
     arrow::Status fill(int64_t n)
@@ -110,6 +132,8 @@ private:
     int64_t at_ = 0, end_ = 0, left_ = 0;   /* left_: of the runs, not in the buffer yet */
     size_t next_ = 0;
     int64_t position_ = 0;
+    bool checksums_, peeked_ = false; /* peeked_: what is read next was looked at, and so is a head */
+    PageHead head_;
 };
 
 class WholeGroup final : public parquet::RowGroupReader::Contents {
@@ -165,9 +189,19 @@ std::unique_ptr<parquet::PageReader> pages_open(const ChunkSource &source, const
 {
     bool always_compressed =
         source.metadata->writer_version().VersionLt(parquet::ApplicationVersion::PARQUET_CPP_10353_FIXED_VERSION());
-    return parquet::PageReader::Open(std::make_shared<PageStream>(source.input, std::move(runs), source.pool), chunk.num_values(),
-                                     chunk.compression(), source.properties, *source.metadata->schema()->Column(leaf),
+    bool checksums = source.properties.page_checksum_verification() && !source.page_properties.page_checksum_verification();
+    return parquet::PageReader::Open(std::make_shared<PageStream>(source.input, std::move(runs), source.pool, checksums), chunk.num_values(),
+                                     chunk.compression(), source.page_properties, *source.metadata->schema()->Column(leaf),
                                      always_compressed);
+}
+
+ChunkSource::ChunkSource(std::shared_ptr<Pool> pool_in, std::shared_ptr<Input> input_in, std::shared_ptr<parquet::FileMetaData> metadata_in,
+                         const parquet::ReaderProperties &properties_in)
+    : pool(std::move(pool_in)), input(std::move(input_in)), metadata(std::move(metadata_in)), properties(properties_in),
+      page_properties(properties_in)
+{
+    if (crc32_is_fast())
+        page_properties.set_page_checksum_verification(false);
 }
 
 std::unique_ptr<parquet::ParquetFileReader::Contents> whole_contents(ChunkSource source)

@@ -26,10 +26,13 @@ struct Pages {
 
 /* What column chunks are read with. */
 struct ChunkSource {
+    ChunkSource(std::shared_ptr<Pool> pool_in, std::shared_ptr<Input> input_in, std::shared_ptr<parquet::FileMetaData> metadata_in,
+                const parquet::ReaderProperties &properties_in);
     std::shared_ptr<Pool> pool;
     std::shared_ptr<Input> input;
     std::shared_ptr<parquet::FileMetaData> metadata;
     parquet::ReaderProperties properties;
+    parquet::ReaderProperties page_properties; /* of page readers: without checksums, where PageStream verifies them */
 };
 
 struct Reader {

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The index manifest of one attempt (format-metadata.md 5.5; Java: IndexManifestFileHandler): that of the base, unless dynamic buckets got
+ * keys or an overwrite removes some.
+ *
+ * Java relies on there being one writer: of two that add keys at once the later commit replaces the index files of the earlier one, whose
+ * keys then come twice. Here each message says by which index files its buckets were chosen, and the base must have these:
+ *   - messages of this process say what stands for all files of the partition (pml_new_files.keys);
+ *   - those out of bytes name the one file that theirs replaces. Java's do not: there the new file must hold all hashes of the present one;
+ *   - a bucket that gets rows and no new index file must have one.
+ * Several prepares may be in one commit, in their order.
+ */
+#include <string.h>
+
+#include "meta/partition.h"
+#include "table/commit.h"
+#include "table/hash_index.h"
+
+typedef struct partition_keys {
+    uint64_t at_group, now; /* what stands for the files: before the messages of one prepare, and now */
+} partition_keys;
+
+typedef struct index_change {
+    pml_commit_files *f;
+    pml_arena *arena;
+    size_t n, n_base, cap; /* entries of the base, then new ones */
+    pml_index_entry *v;
+    bool *gone;
+    pml_map by_bucket;  /* partition-bucket -> number of its HASH entry, plus 1 */
+    pml_map partitions; /* partition -> partition_keys */
+    pml_map touched;    /* partition-buckets that get files */
+    pml_buf key;
+} index_change;
+
+static int bucket_key(index_change *c, pml_bytes partition, int32_t bucket, pml_error *err)
+{
+    pml_buf__reset(&c->key);
+    return pml_partition__bucket_key(&c->key, partition, bucket) == PML_OK ? PML_OK : pml_error__no_memory(err);
+}
+
+static int keys_of(partition_keys **out, index_change *c, pml_bytes partition, pml_error *err)
+{
+    *out = pml_map__get(&c->partitions, partition.ptr, partition.len);
+    if (*out != NULL)
+        return PML_OK;
+    partition_keys *p = pml_arena__alloc(c->arena, sizeof *p);
+    if (p == NULL || pml_map__put(&c->partitions, partition.ptr, partition.len, p, NULL) != PML_OK)
+        return pml_error__no_memory(err);
+    *p = (partition_keys){0};
+    *out = p;
+    return PML_OK;
+}
+
+static int load_base(index_change *c, const pml_snapshot *latest, size_t n_new, pml_error *err)
+{
+    pml_index_entries base = {0};
+    if (latest != NULL && latest->index_manifest != NULL)
+        PML_RETURN_IF(pml_table__load_index_manifest(&base, c->arena, c->f->table, latest->index_manifest, err));
+    c->n = c->n_base = base.n;
+    c->cap = base.n + n_new;
+    c->v = pml_arena__array(c->arena, c->cap, sizeof *c->v);
+    c->gone = pml_arena__array(c->arena, c->cap, sizeof *c->gone);
+    if (c->v == NULL || c->gone == NULL)
+        return pml_error__no_memory(err);
+    memset(c->gone, 0, c->cap * sizeof *c->gone);
+    for (size_t i = 0; i < base.n; i++) {
+        partition_keys *p;
+        c->v[i] = base.v[i];
+        if (!pml_hash_index__is(&base.v[i]))
+            continue;
+        PML_RETURN_IF(bucket_key(c, base.v[i].partition, base.v[i].bucket, err));
+        if (pml_map__put(&c->by_bucket, c->key.data, c->key.len, (void *)(uintptr_t)(i + 1), NULL) != PML_OK)
+            return pml_error__no_memory(err);
+        PML_RETURN_IF(keys_of(&p, c, base.v[i].partition, err));
+        p->now += pml_hash_index__print(base.v[i].bucket, base.v[i].name);
+        p->at_group = p->now;
+    }
+    return PML_OK;
+}
+
+/* ---- messages ---- */
+
+static int conflict(const index_change *c, const pml_new_files *f, const char *why, pml_error *err)
+{
+    const char *path = c->f->table->path;
+    return pml_error__at(err, PML_E_CONFLICT, PML_PLACE_INDEX, path,
+                         "rows for bucket %d of %s cannot be committed: %s. Another writer added keys to the partition, or it was overwritten, "
+                         "since this one looked; write the rows again with a new writer (dynamic buckets have one writer at a time)",
+                         f->bucket, path, why);
+}
+
+/* A message that came out of bytes; now: the index file that its bucket has, NULL: none. */
+static int check_named(index_change *c, const pml_new_files *f, const pml_index_entry *now, pml_error *err)
+{
+    bool covers;
+    if (f->index == NULL)
+        return now != NULL ? PML_OK : conflict(c, f, "they bring no keys, and the bucket has none", err);
+    if (f->index_before != NULL) {
+        bool same = now != NULL && strcmp(now->name, f->index_before->name) == 0;
+        return same ? PML_OK : conflict(c, f, "the bucket has another index file than they replace", err);
+    }
+    if (now == NULL)
+        return PML_OK;
+    PML_RETURN_IF(pml_hash_index__covers(&covers, c->f->table, f->index, now, err));
+    return covers ? PML_OK : conflict(c, f, "the bucket has keys that their index file does not have", err);
+}
+
+static int check_known(index_change *c, const pml_new_files *f, partition_keys *p, pml_error *err)
+{
+    if (f->keys == p->at_group)
+        return PML_OK;
+    p->at_group = p->now; /* the first message of the next prepare */
+    return f->keys == p->now ? PML_OK : conflict(c, f, "their bucket was chosen by other index files than the partition has", err);
+}
+
+static int add_message(index_change *c, const pml_new_files *f, pml_error *err)
+{
+    partition_keys *p;
+    PML_RETURN_IF(bucket_key(c, f->partition, f->bucket, err));
+    size_t at = (size_t)(uintptr_t)pml_map__get(&c->by_bucket, c->key.data, c->key.len);
+    const pml_index_entry *now = at == 0 ? NULL : &c->v[at - 1];
+    PML_RETURN_IF(keys_of(&p, c, f->partition, err));
+    PML_RETURN_IF(f->has_keys ? check_known(c, f, p, err) : check_named(c, f, now, err));
+    if (pml_map__put(&c->touched, c->key.data, c->key.len, c, NULL) != PML_OK)
+        return pml_error__no_memory(err);
+    if (f->index == NULL)
+        return PML_OK;
+    if (now != NULL) {
+        c->gone[at - 1] = true;
+        p->now -= pml_hash_index__print(now->bucket, now->name);
+    }
+    c->v[c->n] = *f->index;
+    p->now += pml_hash_index__print(f->bucket, f->index->name);
+    if (pml_map__put(&c->by_bucket, c->key.data, c->key.len, (void *)(uintptr_t)++c->n, NULL) != PML_OK)
+        return pml_error__no_memory(err);
+    return PML_OK;
+}
+
+/* ---- overwrites ---- */
+
+static bool same_file(const pml_index_entry *a, const pml_index_entry *b)
+{
+    return a->bucket == b->bucket && strcmp(a->name, b->name) == 0 && pml_bytes_compare(a->partition, b->partition) == 0;
+}
+
+/* removed: entries of the base in its order. The keys of a bucket that gets rows stay: they may be keys of these rows. */
+static int remove_entries(index_change *c, const pml_commit_decision *d, pml_error *err)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < d->n_removed_index; i++) {
+        const pml_index_entry *e = &d->removed_index[i];
+        while (at < c->n_base && !same_file(&c->v[at], e))
+            at++;
+        if (at == c->n_base)
+            return pml_error__set(err, PML_E_INTERNAL, "the index file %s is not in the index manifest that it came from", e->name);
+        PML_RETURN_IF(bucket_key(c, e->partition, e->bucket, err));
+        if (!pml_hash_index__is(e) || !pml_map__has(&c->touched, c->key.data, c->key.len))
+            c->gone[at] = true;
+    }
+    return PML_OK;
+}
+
+/* ---- the file ---- */
+
+static int write_manifest(index_change *c, pml_error *err)
+{
+    pml_commit_files *f = c->f;
+    const pml_table_options *o = &f->table->options;
+    uint8_t *bytes = NULL;
+    size_t len, kept = 0;
+    int rc;
+    for (size_t i = 0; i < c->n; i++)
+        if (!c->gone[i])
+            c->v[kept++] = c->v[i];
+    PML_TRY(pml_index_manifest__encode(&bytes, &len, f->env, c->v, kept, o->manifest_compression, o->zstd_level, err));
+    f->index_manifest = pml_env__format(f->env, "index-manifest-%s-%lld", f->uuid, (long long)f->index_counter++);
+    if (f->index_manifest == NULL)
+        PML_TRY(pml_error__no_memory(err));
+    PML_TRY(pml_commit_files__write_file(f, f->index_manifest, bytes, len, err));
+out:
+    pml_env__free(f->env, bytes);
+    return rc;
+}
+
+static int change(index_change *c, const pml_snapshot *latest, const pml_commit_decision *d, bool dynamic, pml_error *err)
+{
+    bool changed;
+    PML_RETURN_IF(load_base(c, latest, d->n_files, err));
+    for (size_t i = 0; dynamic && i < d->n_files; i++)
+        PML_RETURN_IF(add_message(c, d->files[i], err));
+    PML_RETURN_IF(remove_entries(c, d, err));
+    changed = c->n > c->n_base;
+    for (size_t i = 0; i < c->n_base; i++)
+        changed = changed || c->gone[i];
+    return changed ? write_manifest(c, err) : PML_OK;
+}
+
+int pml_commit_index__write(pml_commit_files *f, pml_arena *arena, const pml_snapshot *latest, const pml_commit_decision *d, pml_error *err)
+{
+    bool dynamic = pml_table_options__is_dynamic(&f->table->options, f->table->schema) && d->n_files > 0;
+    index_change c = {.f = f, .arena = arena};
+    if (!dynamic && d->n_removed_index == 0)
+        return PML_OK;
+    pml_map__init(&c.by_bucket, f->env);
+    pml_map__init(&c.partitions, f->env);
+    pml_map__init(&c.touched, f->env);
+    pml_buf__init(&c.key, f->env, SIZE_MAX / 2);
+    int rc = change(&c, latest, d, dynamic, err);
+    pml_buf__clear(&c.key);
+    pml_map__clear(&c.touched, NULL);
+    pml_map__clear(&c.partitions, NULL);
+    pml_map__clear(&c.by_bucket, NULL);
+    return rc;
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "support/interleave.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+int __real_pthread_mutex_lock(pthread_mutex_t *m);
+int __real_pthread_mutex_unlock(pthread_mutex_t *m);
+int __real_pthread_rwlock_rdlock(pthread_rwlock_t *l);
+int __real_pthread_rwlock_wrlock(pthread_rwlock_t *l);
+int __real_pthread_rwlock_unlock(pthread_rwlock_t *l);
+int __real_pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m);
+int __real_pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m, const struct timespec *until);
+int __real_pthread_cond_signal(pthread_cond_t *c);
+int __real_pthread_cond_broadcast(pthread_cond_t *c);
+
+int __wrap_pthread_mutex_lock(pthread_mutex_t *m);
+int __wrap_pthread_mutex_unlock(pthread_mutex_t *m);
+int __wrap_pthread_rwlock_rdlock(pthread_rwlock_t *l);
+int __wrap_pthread_rwlock_wrlock(pthread_rwlock_t *l);
+int __wrap_pthread_rwlock_unlock(pthread_rwlock_t *l);
+int __wrap_pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m);
+int __wrap_pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m, const struct timespec *until);
+int __wrap_pthread_cond_signal(pthread_cond_t *c);
+int __wrap_pthread_cond_broadcast(pthread_cond_t *c);
+
+typedef enum { READY, WAITS, DONE } state;
+
+static struct {
+    pthread_mutex_t m; /* guards what follows; taken with the real calls */
+    pthread_cond_t turn;
+    const interleave_thread *threads;
+    size_t n;
+    int current; /* -1: all are done, or stuck */
+    bool stuck;
+    state states[INTERLEAVE_MAX];
+    const void *waits_for[INTERLEAVE_MAX];
+    uint64_t rng, one_in; /* a point is one in so many a switch */
+    long long switches;
+} all = {.m = PTHREAD_MUTEX_INITIALIZER, .turn = PTHREAD_COND_INITIALIZER, .current = -1};
+
+static _Thread_local int self = -1;
+
+static uint64_t draw(void)
+{
+    uint64_t z = (all.rng += 0x9E3779B97F4A7C15u);
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+}
+
+/* Only the thread whose turn it is comes here, so what it reads is still. Waits until it is its turn again, unless it is done. */
+static void give_way(void)
+{
+    int ready[INTERLEAVE_MAX], n = 0, waiting = 0;
+    for (size_t i = 0; i < all.n; i++) {
+        if (all.states[i] == READY)
+            ready[n++] = (int)i;
+        waiting += all.states[i] == WAITS;
+    }
+    int next = n > 0 ? ready[draw() % (uint64_t)n] : -1;
+    if (next == self)
+        return;
+    __real_pthread_mutex_lock(&all.m);
+    all.switches++;
+    all.current = next;
+    all.stuck = next < 0 && waiting > 0;
+    pthread_cond_t *turn = &all.turn;
+    __real_pthread_cond_broadcast(turn);
+    while (all.states[self] != DONE && all.current != self)
+        __real_pthread_cond_wait(turn, &all.m);
+    __real_pthread_mutex_unlock(&all.m);
+}
+
+static void point(void)
+{
+    if (draw() % all.one_in == 0)
+        give_way();
+}
+
+void interleave_point(void)
+{
+    if (self >= 0)
+        give_way();
+}
+
+static void wait_for(const void *what)
+{
+    all.states[self] = WAITS;
+    all.waits_for[self] = what;
+    give_way();
+}
+
+/* one: of several that wait for a condition only one goes on. */
+static void wake(const void *what, bool one)
+{
+    size_t first = (size_t)(draw() % all.n);
+    for (size_t i = 0; i < all.n; i++) {
+        size_t at = (first + i) % all.n;
+        if (all.states[at] != WAITS || all.waits_for[at] != what)
+            continue;
+        all.states[at] = READY;
+        if (one)
+            return;
+    }
+}
+
+/* ---- the calls ---- */
+
+int __wrap_pthread_mutex_lock(pthread_mutex_t *m)
+{
+    int rc;
+    if (self < 0)
+        return __real_pthread_mutex_lock(m);
+    point();
+    while ((rc = pthread_mutex_trylock(m)) == EBUSY)
+        wait_for(m);
+    return rc;
+}
+
+int __wrap_pthread_mutex_unlock(pthread_mutex_t *m)
+{
+    int rc = __real_pthread_mutex_unlock(m);
+    if (self >= 0) {
+        wake(m, false);
+        point();
+    }
+    return rc;
+}
+
+int __wrap_pthread_rwlock_rdlock(pthread_rwlock_t *l)
+{
+    int rc;
+    if (self < 0)
+        return __real_pthread_rwlock_rdlock(l);
+    point();
+    while ((rc = pthread_rwlock_tryrdlock(l)) == EBUSY)
+        wait_for(l);
+    return rc;
+}
+
+int __wrap_pthread_rwlock_wrlock(pthread_rwlock_t *l)
+{
+    int rc;
+    if (self < 0)
+        return __real_pthread_rwlock_wrlock(l);
+    point();
+    while ((rc = pthread_rwlock_trywrlock(l)) == EBUSY)
+        wait_for(l);
+    return rc;
+}
+
+int __wrap_pthread_rwlock_unlock(pthread_rwlock_t *l)
+{
+    int rc = __real_pthread_rwlock_unlock(l);
+    if (self >= 0) {
+        wake(l, false);
+        point();
+    }
+    return rc;
+}
+
+int __wrap_pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m)
+{
+    int rc;
+    if (self < 0)
+        return __real_pthread_cond_wait(c, m);
+    __real_pthread_mutex_unlock(m);
+    wake(m, false);
+    wait_for(c);
+    while ((rc = pthread_mutex_trylock(m)) == EBUSY)
+        wait_for(m);
+    return rc;
+}
+
+/* Of these threads a wait with a limit has reached it as soon as the turn comes back. */
+int __wrap_pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m, const struct timespec *until)
+{
+    if (self < 0)
+        return __real_pthread_cond_timedwait(c, m, until);
+    __real_pthread_mutex_unlock(m);
+    wake(m, false);
+    give_way();
+    while (pthread_mutex_trylock(m) == EBUSY)
+        wait_for(m);
+    return ETIMEDOUT;
+}
+
+int __wrap_pthread_cond_signal(pthread_cond_t *c)
+{
+    if (self >= 0)
+        wake(c, true);
+    return __real_pthread_cond_signal(c);
+}
+
+int __wrap_pthread_cond_broadcast(pthread_cond_t *c)
+{
+    if (self >= 0)
+        wake(c, false);
+    return __real_pthread_cond_broadcast(c);
+}
+
+/* ---- running ---- */
+
+static void *start(void *p)
+{
+    const interleave_thread *t = p;
+    int me = (int)(t - all.threads);
+    __real_pthread_mutex_lock(&all.m);
+    while (all.current != me)
+        __real_pthread_cond_wait(&all.turn, &all.m);
+    __real_pthread_mutex_unlock(&all.m);
+    self = me;
+    t->run(t->arg);
+    all.states[me] = DONE;
+    give_way();
+    return NULL;
+}
+
+long long interleave_run(const interleave_thread *threads, size_t n, uint64_t seed, char *stuck, size_t size)
+{
+    static const uint64_t rates[] = {2, 5, 20, 80};
+    pthread_t started[INTERLEAVE_MAX];
+    size_t at = 0;
+    if (n == 0 || n > INTERLEAVE_MAX)
+        abort();
+    all.threads = threads;
+    all.n = n;
+    all.rng = seed;
+    all.one_in = rates[draw() % 4];
+    all.switches = 0;
+    all.stuck = false;
+    for (size_t i = 0; i < n; i++) {
+        all.states[i] = READY;
+        all.waits_for[i] = NULL;
+        if (pthread_create(&started[i], NULL, start, (void *)(uintptr_t)&threads[i]) != 0)
+            abort();
+    }
+    __real_pthread_mutex_lock(&all.m);
+    all.current = (int)(draw() % n);
+    __real_pthread_cond_broadcast(&all.turn);
+    while (all.current >= 0)
+        __real_pthread_cond_wait(&all.turn, &all.m);
+    bool is_stuck = all.stuck;
+    __real_pthread_mutex_unlock(&all.m);
+    stuck[0] = '\0';
+    for (size_t i = 0; i < n && is_stuck; i++)
+        if (all.states[i] == WAITS && at < size)
+            at += (size_t)snprintf(stuck + at, size - at, "%s%s", at == 0 ? "" : ", ", threads[i].name);
+    for (size_t i = 0; i < n && !is_stuck; i++)
+        (void)pthread_join(started[i], NULL);
+    return is_stuck ? -1 : all.switches;
+}
