@@ -371,12 +371,12 @@ typedef struct watcher {
 /* Whether a view's rows are as many as it says, and each run is in order. */
 static bool is_whole(watcher *w)
 {
-    held_view v = take_view(w->f);
+    held_view v = {0}; /* of no known end: the writer writes */
     pml_rt_view_info info = {.struct_size = sizeof info};
     pml_rt_streams s = {.struct_size = sizeof s};
     const pml_rt_query q = {.struct_size = sizeof q, .read_schema = &w->f->transport, .limit = -1};
     int64_t rows = 0;
-    bool ok = v.vt->info(v.view, &info, NULL) == PML_OK && v.vt->query_streams(v.view, &s, &q, NULL) == PML_OK;
+    bool ok = w->f->vt->acquire_view(w->f->store, &v.view, &v.vt, NULL) == PML_OK && v.vt->info(v.view, &info, NULL) == PML_OK && v.vt->query_streams(v.view, &s, &q, NULL) == PML_OK;
     w->runs_max = s.n > w->runs_max ? s.n : w->runs_max;
     for (size_t i = 0; i < s.n; i++) {
         struct ArrowArray a = {0};
