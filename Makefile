@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Thin targets over the presets of CMakePresets.json. Each build has its own folder build/<preset>.
 .DEFAULT_GOAL := build
-.PHONY: build demo bench check check-tsan check-java check-pypaimon check-hosts check-kills abi fuzz lint format install clean help
+.PHONY: build demo bench check check-long check-tsan check-java check-pypaimon check-hosts check-kills abi fuzz lint format install clean help
 # One recipe at a time: the tools below share the machine's cores among themselves.
 .NOTPARALLEL:
 
@@ -35,6 +35,15 @@ check:
 	@scripts/bootstrap
 	$(call cmake-build,debug-asan)
 	@ctest --test-dir build/debug-asan -j $(JOBS) --output-on-failure --no-tests=error
+
+# What random tests of live tables with a primary key take longer for than `make check` has: in the optimised build.
+LONG_TESTS = keyed_law model sequences_model interleaving
+check-long: build
+	@cmake --build build/release -j $(JOBS) --target $(LONG_TESTS:%=test_realtime_%)
+	@ROUNDS=500 build/release/tests/test_realtime_keyed_law
+	@STEPS=200000 build/release/tests/test_realtime_model
+	@DEPTH=5 build/release/tests/test_realtime_sequences_model
+	@ROUNDS=1000 build/release/tests/test_realtime_interleaving
 
 check-tsan:
 	@scripts/bootstrap
@@ -89,6 +98,7 @@ help:
 	@echo "make demo         real rows queried before they are committed; a crash; nothing lost"
 	@echo "make bench        every bar of speed and what was measured (BENCH_FLAGS=--only=append, --small, --list)"
 	@echo "make check        everything a change must pass: build with ASan, UBSan and LSan; all tests; style"
+	@echo "make check-long   random tests of live tables with a primary key, at length, in the optimised build"
 	@echo "make check-tsan   the tests of several threads with TSan"
 	@echo "make check-java   Java Paimon reads what we write and the other way round (needs a JDK and Maven)"
 	@echo "make check-pypaimon  the same with pypaimon"

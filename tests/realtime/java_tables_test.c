@@ -3,7 +3,7 @@
  * Live rows over the tables that Java wrote, whatever their files are (Parquet, ORC, Avro), engines, keys, deletion vectors and schema
  * changes: every row of the table is written once more. The answer must then stay the same from memory to the snapshot and after a
  * restart; it is known where the engine says so: append tables have each row twice, engines that take the newest value change nothing.
- * A table that cannot be written live is refused when the writer opens or at the first write, by name. Numbers: 57, 58, 72.
+ * A table that cannot be written live is refused when the writer opens or at the first write, by name. Tests 57, 58, 72.
  */
 #include <dirent.h>
 #include <stdio.h>

@@ -188,7 +188,11 @@ static void op_foreign(rt_model *m)
     static const foreign_kind kinds[] = {FOREIGN_APPEND, FOREIGN_COMPACT, FOREIGN_COMPACT, FOREIGN_BATCH, FOREIGN_APPEND,
                                          FOREIGN_DELETE_ROWS, FOREIGN_TRUNCATE, FOREIGN_COMPACT, FOREIGN_APPEND, FOREIGN_BATCH,
                                          FOREIGN_OUR_REMOVAL};
-    model_foreign(m, model_chance(m, 4) ? FOREIGN_OVERWRITE : kinds[model_below(m, 11)]);
+    const int64_t before = m->latest;
+    const foreign_kind kind = model_chance(m, 4) ? FOREIGN_OVERWRITE : kinds[model_below(m, 11)];
+    model_foreign(m, kind);
+    if (m->shape.keyed != NULL && kind == FOREIGN_BATCH && m->latest != before) /* the numbers of rows go on behind theirs */
+        model_advance(m, m->latest);
 }
 static void op_advance(rt_model *m)
 {

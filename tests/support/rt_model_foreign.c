@@ -265,10 +265,16 @@ static void compact(foreign *f)
         add_file(f, pb, &m->snapshots[m->latest].disk[pb]);
     publish(f, PML_COMMIT_COMPACT, NULL, keep);
     model_snapshot *s = pushed(f, keep);
-    if (s != NULL && m->shape.keyed != NULL) {
+    if (s != NULL && m->shape.keyed != NULL)
         ids_add(&s->disk[pb], MODEL_COMPACTED);
-        m->compacted = m->latest;
-    }
+}
+
+/* Rows in memory that no snapshot has: with keys nobody else may write to their bucket then (realtime-pk.md 6.4). */
+static bool has_uncommitted(const rt_model *m, int pb)
+{
+    const live_pb *l = &m->live[pb];
+    const model_mark mark = model_effective(m, m->latest, pb);
+    return l->open && l->next > (mark.state == MARK_KNOWN ? mark.end : 0);
 }
 
 /* Truncate of a partition, or INSERT OVERWRITE of it with a few new rows. */
@@ -277,6 +283,9 @@ static void overwrite(foreign *f, bool with_rows)
     rt_model *m = f->m;
     int part = (int)model_below(m, m->n_parts), pb = part * m->n_buckets + (int)model_below(m, m->n_buckets);
     rt_ids ids = {0};
+    for (int b = 0; b < m->n_buckets && m->shape.keyed != NULL && with_rows; b++)
+        if (has_uncommitted(m, part * m->n_buckets + b))
+            return;
     if (m->latest < 1 || delete_files(f, part, -1) == 0)
         return;
     if (with_rows) {
@@ -335,7 +344,9 @@ static void batch(foreign *f)
     pml_commit *c = NULL;
     pml_commit_result r = PML_COMMIT_RESULT_INIT;
     for (int64_t i = 0; i < n; i++) {
-        ids[i] = model_new_row(m, 0);
+        do
+            ids[i] = model_new_row(m, 0);
+        while (m->shape.keyed != NULL && rt_keyed_kind(m->shape.keyed, m->shape.salt, ids[i]) != 0); /* all are inserts */
         parts[i] = (int)model_below(m, m->n_parts);
     }
     rt_rows_make(&a, &schema, &m->shape, n, ids, parts, NULL);
@@ -350,6 +361,9 @@ static void batch(foreign *f)
             m->unordered[pb] = true;
             ids_add(&s->disk[pb], ids[i]);
         }
+        for (int pb = 0; s != NULL && m->shape.keyed != NULL && pb < m->n_pbs; pb++)
+            if (s->disk[pb].n > 0 && s->disk[pb].v[s->disk[pb].n - 1] >= 0)
+                ids_add(&s->disk[pb], MODEL_BORDER);
     }
     if (a.release != NULL)
         a.release(&a);
@@ -402,8 +416,11 @@ void model_foreign(rt_model *m, foreign_kind kind)
     foreign f = {.m = m};
     pml_error err = PML_ERROR_INIT;
     static const char *const names[] = {"append", "compaction", "truncate", "overwrite", "row-level delete", "batch append", "removal by us"};
-    if (m->shape.keyed != NULL && (kind == FOREIGN_BATCH || kind == FOREIGN_DELETE_ROWS)) /* numbers of rows would cross */
+    if (m->shape.keyed != NULL && kind == FOREIGN_DELETE_ROWS) /* as rows of kind -D */
         return;
+    for (int pb = 0; pb < m->n_pbs && m->shape.keyed != NULL && kind == FOREIGN_BATCH; pb++)
+        if (has_uncommitted(m, pb) || m->unknown)
+            return;
     pml_arena__init(&f.arena, m->t->env);
     model_log(m, "foreign %s on snapshot %lld", names[kind], (long long)m->latest);
     if (m->latest < 1 || ok(m, pml_table__load_snapshot(&f.latest, &f.arena, m->table, m->latest, &err), &err))

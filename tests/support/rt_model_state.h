@@ -122,7 +122,6 @@ typedef struct rt_model {
     model_snapshot *snapshots;
     int64_t latest; /* -1 */
     int64_t earliest;
-    int64_t compacted; /* newest compaction of rows with keys */
     /* the life */
     pml_table *table;
     pml_rt_context *ctx;

@@ -83,9 +83,6 @@ model_travel model_choose(rt_model *m)
     case 2: fine = by_time(m, &t, t.snapshot); break;
     default: fine = by_watermark(m, &t, t.snapshot); break;
     }
-    /* A new life numbers its rows above those of the latest files, not above those that a compaction took away. */
-    if (m->shape.keyed != NULL && t.snapshot < m->compacted)
-        fine = false;
     if (!fine || (t.by != PML_SCAN_TAG && !is_anchored(m, t.snapshot)))
         return (model_travel){0};
     return t;
@@ -172,8 +169,7 @@ static void advance_somewhere(rt_model *m)
 
 void model_roll_back(rt_model *m)
 {
-    /* With keys a partition-bucket that opens after a rollback numbers its rows by the snapshot at which its writer opened. */
-    bool live = model_chance(m, 75) && m->shape.keyed == NULL;
+    bool live = model_chance(m, 75);
     if (m->tidy || m->latest < 2 || m->latest == m->earliest || m->unknown)
         return;
     int64_t from = m->latest, to = from - 1 - model_below(m, from - m->earliest < 3 ? from - m->earliest : 3), before;
