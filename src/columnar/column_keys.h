@@ -11,6 +11,8 @@
 #ifndef PML_COLUMNAR_COLUMN_KEYS_H
 #define PML_COLUMNAR_COLUMN_KEYS_H
 
+#include <assert.h>
+
 #include "columnar/array_memory.h"
 #include "columnar/value.h"
 
@@ -36,6 +38,7 @@ static inline pml_bytes pml_text_at(const struct ArrowArray *a, int64_t row)
 {
     int32_t from = pml_load_i32(a->buffers[1], a->offset + row), to = pml_load_i32(a->buffers[1], a->offset + row + 1);
     /* An array of empty texts may have no data buffer. Offsets that go backwards are damage, read as an empty text. */
+    assert(to <= from || a->buffers[2] != NULL);
     return to > from ? (pml_bytes){(const uint8_t *)a->buffers[2] + from, (size_t)(to - from)} : (pml_bytes){0};
 }
 

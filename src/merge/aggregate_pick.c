@@ -151,7 +151,7 @@ static bool is_integer(const pml_type *t)
 
 static int pick_plain(pml_aggregator *a, const pml_fold *f, bool *done, pml_error *err)
 {
-    size_t n = f->group->n, at = n;
+    size_t n = f->group->n, at;
     switch (a->mode) {
     case PML_PICK_LAST:
     case PML_PICK_KEY: at = row_is_null(a, f, n - 1) ? n : n - 1; break;

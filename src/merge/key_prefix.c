@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "merge/key_prefix.h"
 
+#include <assert.h>
+
 enum { TEXT_BITS_MIN = 16, PREFIX_ALWAYS = 255, PREFIX_NEVER = -1 };
 
 /* Bits that settle a column, 0: as many as there are. */
@@ -49,6 +51,7 @@ static void load_integers(pml_key_prefix *out, const pml_prefix_column *c, const
 {
     int64_t keys[PML_KEYS_CHUNK];
     int bits = column_bits(c->type), cut = bits - c->bits;
+    assert(bits > 0 && bits <= 64);
     uint64_t sign = (uint64_t)1 << (bits - 1), mask = UINT64_MAX >> (64 - bits);
     pml_keys__load(keys, c->type, a, row, n);
     if (c->type->kind == PML_TYPE_FLOAT || c->type->kind == PML_TYPE_DOUBLE)

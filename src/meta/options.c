@@ -102,7 +102,6 @@ static const binding bindings[] = {
     {"changelog.num-retained.max", BIND_INT32, AT(changelogs_max), INT32_MIN},
     {"changelog.time-retained", BIND_INT64, AT(changelogs_ms), INT64_MIN},
     {"realtime.enabled", BIND_BOOL, AT(realtime_enabled), 0},
-    {"realtime.primary-key.preview", BIND_BOOL, AT(rt_primary_key), 0},
     {"realtime.store", BIND_STRING, AT(rt_store), 0},
     {"realtime.store.stats-mode", BIND_INDEX, AT(rt_stats_mode), 0},
     {"realtime.memory.collapse", BIND_INDEX, AT(rt_collapse), 0},

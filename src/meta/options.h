@@ -90,7 +90,7 @@ typedef struct pml_table_options {
     int32_t snapshots_min, snapshots_max, changelogs_min, changelogs_max; /* of changelogs -1: as the snapshots */
     int64_t snapshots_ms, changelogs_ms;
     /* real-time (realtime.md section 20) */
-    bool realtime_enabled, rt_primary_key;
+    bool realtime_enabled;
     const char *rt_store;
     int32_t rt_stats_mode; /* PML_RT_STATS_* */
     enum { PML_RT_COLLAPSE_OFF = 0, PML_RT_COLLAPSE_AUTO } rt_collapse;

@@ -268,7 +268,7 @@ const pml_option_rule pml_option_rules[] = {
     IGNORED("warehouse", STRING, NULL, ENGINE),
     /* real-time */
     HONOURED("realtime.enabled", BOOL, "false", NULL),
-    HONOURED("realtime.primary-key.preview", BOOL, "false", NULL), /* docs/realtime.md */
+    IGNORED("realtime.primary-key.preview", BOOL, "false", "live rows with a primary key are no preview any more"),
     HONOURED("realtime.store", STRING, "memory", NULL),
     HONOURED("realtime.store.plugin-path", STRING, NULL, NULL),
     HONOURED("realtime.store.stats-mode", ENUM, "none", "none|keys|full"),

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Rows with keys on their way to the stores (realtime.md 8, realtime-pk.md 6.4): one sort of the batch outside of every lock, and one
- * copy of each value, into the sorted slice of its partition-bucket; none when they are in order as they came. Under the lock rows get their offsets and sequence numbers, in the
- * order in which they came. Rows that the table's options pass over take an offset and nothing else.
+ * copy of each value, into the sorted slice of its partition-bucket; none when they are in order as they came. Under the lock rows get
+ * their offsets and sequence numbers, in the order in which they came. Rows that the table's options pass over take an offset and nothing
+ * else.
  */
 #include <string.h>
 

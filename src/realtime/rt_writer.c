@@ -104,20 +104,6 @@ static int check_schema(pml_rt_context *c, pml_table *t, pml_error *err)
     return PML_OK;
 }
 
-/* Two values that are one key, or none that any order knows (11.2): files, memory and Java would each sort them otherwise. */
-static int check_keys(const pml_table *t, pml_error *err)
-{
-    const pml_table_schema *s = t->schema;
-    for (size_t i = 0; i < s->n_keys; i++) {
-        const pml_field *f = &s->fields[s->key_index[i]];
-        if (f->type.kind == PML_TYPE_FLOAT || f->type.kind == PML_TYPE_DOUBLE)
-            return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_SCHEMA, t->path,
-                                 "needs key-of-type: the %s column '%s' of %s is not written in real time as a key", pml_type__word(f->type.kind), f->name,
-                                 t->path);
-    }
-    return PML_OK;
-}
-
 /* The columns of the batches of a table with a primary key. */
 static int keyed_input(pml_rt_writer *w, pml_error *err)
 {
@@ -125,7 +111,6 @@ static int keyed_input(pml_rt_writer *w, pml_error *err)
     size_t system = PML_RT_KEYED_SYSTEM - 1;
     if (w->table->schema->n_keys == 0)
         return PML_OK;
-    PML_RETURN_IF(check_keys(w->table, err));
     w->input = pml_env__calloc(w->env, c->n_transport - system + 1, sizeof *w->input);
     if (w->input == NULL)
         return pml_error__no_memory(err);

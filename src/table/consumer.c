@@ -71,8 +71,8 @@ int pml_consumer__store(pml_table *t, const char *name, int64_t next, pml_error 
     pml_json_writer w;
     int rc;
     pml_buf__init(&text, t->env, CONSUMER_FILE_MAX);
-    char *path = consumer_path(t, name), *dir = pml_path__join(t->env, t->branch_root, "consumer");
-    if (path == NULL || dir == NULL) {
+    char *path = consumer_path(t, name);
+    if (path == NULL) {
         rc = pml_error__no_memory(err);
         goto out;
     }
@@ -85,11 +85,9 @@ int pml_consumer__store(pml_table *t, const char *name, int64_t next, pml_error 
         rc = pml_error__no_memory(err);
         goto out;
     }
-    PML_TRY(pml_file__make_directories(t->env, dir, err));
-    PML_TRY(pml_file__replace(t->env, path, text.data, text.len, err));
+    rc = pml_file__replace(t->env, path, text.data, text.len, err);
 out:
     pml_buf__clear(&text);
-    pml_env__free(t->env, dir);
     pml_env__free(t->env, path);
     return rc;
 }

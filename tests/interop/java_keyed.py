@@ -55,8 +55,19 @@ class KeyedTable(java_random.RandomTable):
     def index_options(self):
         """Only Java writes indexes."""
 
+    def live_rows(self, made):
+        """Half of the tables with fixed buckets are written live. Values without an order are refused there, as keys and as NaN."""
+        o = self.options
+        ordered = set(made["primaryKeys"]) | set(o.get("sequence.field", "").split(","))
+        if o["bucket"] == "-1" or any(f["name"] in ordered and f["type"].split()[0] in ("FLOAT", "DOUBLE") for f in made["fields"]):
+            return
+        if self.some(50):
+            self.live = ["--live", "--user", "live"]
+            o.update({"realtime.enabled": "true", "realtime.primary-key.preview": "true"})
+
     def merge_options(self, made):
         super().merge_options(made)
+        self.live = []
         if set(made["partitionKeys"]) <= set(made["primaryKeys"]) and self.some(40):
             self.dynamic_buckets()
         if self.options.get("changelog-producer") == "input":
@@ -65,6 +76,7 @@ class KeyedTable(java_random.RandomTable):
         if self.some(10):
             made["fields"].append({"name": "kind", "type": "STRING NOT NULL"})
             self.options["rowkind.field"] = "kind"
+        self.live_rows(made)
 
     def kinds(self):
         if self.engine == "deduplicate" or "ignore-delete" in self.options:
@@ -87,11 +99,11 @@ class KeyedTable(java_random.RandomTable):
         with open(file + ".java", "w", encoding="utf-8", newline="") as f:
             f.write("".join(MINUS_ZERO.sub("-0.0", x) + "\n" for x in lines))
         java, out = self.java.run("append", self.mirror, file + ".java")
-        if self.options["bucket"] == "-1" and self.some(35):  # each of the two finds the keys of the other where they are
+        if (self.options["bucket"] == "-1" and self.some(35)) or (self.live and self.some(20)):  # each goes on where the other was
             if java:
                 self.java("append", self.table, file + ".java")
             return
-        done = self.pml.run("ingest", self.table, file)
+        done = self.pml.run("ingest", self.table, file, *self.live)
         if java != (done.code == 0):
             raise support.Wrong(f"step {self.steps}: Java {'takes' if java else 'refuses'} the rows: {'' if java else out[:500]}, "
                                 f"pml's exit code is {done.code}: {done.err[:500]}")

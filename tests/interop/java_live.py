@@ -17,10 +17,14 @@ ANEW = ("ok", "reset")
 
 class Live(java_mixed.Shared):
     """Also knows how many rows each partition took live since its history began."""
+    keys = False
 
     def __init__(self, folder, pml, java, seed, partition=True, options=None, buckets=True):
         made = {"realtime.enabled": "true", **({"bucket": "2", "bucket-key": "id"} if buckets else {}), **(options or {})}
         schema = tables.schema(tables.FEW, [("p", "INT NOT NULL")] if partition else [], made)
+        if self.keys:
+            made["realtime.primary-key.preview"] = "true"
+            schema["primaryKeys"] = ["id"] + schema["partitionKeys"]
         super().__init__(folder, pml, java, schema, {"p": tables.one_of("1", "2", "3")} if partition else {}, seed)
         self.user = ["--user", "live"]
         self.tiered = {}
@@ -60,7 +64,20 @@ class Live(java_mixed.Shared):
                 support.equal(f"sum of offsets of partition {partition!r} after {after}", n, sums.get(partition, 0))
 
 
+class Keyed(Live):
+    """The same with a primary key. No two rows have one, so the table holds the same rows."""
+    keys = True
+
+
 def add_cases(suite, pml, java, seed):
+    for i, partition in enumerate((False, True)):
+        kind = "partitions" if partition else "no partitions"
+        for step in (restarts, java_between, truncated):
+            suite.case(f"live keys: {step.__name__}, {kind}", step, pml, java, seed + i, partition, Keyed)
+    for step in (our_overwrites, overwrite_elsewhere, expired, property_kept, rolled_back):
+        suite.case(f"live keys: {step.__name__}", step, pml, java, seed, Keyed)
+    for policy in ("ask", "inherit", "reset"):
+        suite.case(f"live keys: overwritten, policy {policy}", overwritten, pml, java, seed, policy, Keyed)
     for i, partition in enumerate((False, True)):
         kind = "partitions" if partition else "no partitions"
         suite.case(f"live: restarts, {kind}", restarts, pml, java, seed + i, partition)
@@ -78,8 +95,8 @@ def add_cases(suite, pml, java, seed):
     suite.case("live: Java rolls back", rolled_back, pml, java, seed)
 
 
-def restarts(folder, pml, java, seed, partition):
-    t = Live(folder, pml, java, seed, partition)
+def restarts(folder, pml, java, seed, partition, make=Live):
+    t = make(folder, pml, java, seed, partition)
     t.live(40, "--commit-every", 7)
     t.live(25, "--commit-every", 10)
     t.live(1)
@@ -88,8 +105,8 @@ def restarts(folder, pml, java, seed, partition):
     t.live(12)
 
 
-def java_between(folder, pml, java, seed, partition):
-    t = Live(folder, pml, java, seed, partition)
+def java_between(folder, pml, java, seed, partition, make=Live):
+    t = make(folder, pml, java, seed, partition)
     t.live(30, "--commit-every", 10)
     t.java_append(10)
     t.check_progress("Java append")
@@ -104,8 +121,8 @@ def java_between(folder, pml, java, seed, partition):
     t.live(5)
 
 
-def truncated(folder, pml, java, seed, partition):
-    t = Live(folder, pml, java, seed, partition)
+def truncated(folder, pml, java, seed, partition, make=Live):
+    t = make(folder, pml, java, seed, partition)
     t.live(40, "--commit-every", 20)
     if partition:
         t.java_truncate("p=1", doomed=lambda cells: cells["p"] == "1")
@@ -122,9 +139,9 @@ def truncated(folder, pml, java, seed, partition):
     t.live(5)
 
 
-def our_overwrites(folder, pml, java, seed):
+def our_overwrites(folder, pml, java, seed, make=Live):
     """Our own truncate, drop and overwrite say what begins anew; Java's commits in between drop the property and change nothing."""
-    t = Live(folder, pml, java, seed)
+    t = make(folder, pml, java, seed)
     t.live(40, "--commit-every", 20)
     t.java_append(5)
     t.drop_partition("p=1", doomed=lambda cells: cells["p"] == "1")
@@ -162,8 +179,8 @@ def unaware(folder, pml, java, seed):
     t.live(10)
 
 
-def overwritten(folder, pml, java, seed, policy):
-    t = Live(folder, pml, java, seed, options={"realtime.foreign-overwrite": policy})
+def overwritten(folder, pml, java, seed, policy, make=Live):
+    t = make(folder, pml, java, seed, options={"realtime.foreign-overwrite": policy})
     t.live(45, "--commit-every", 15)
     t.java_overwrite(6, "p=2", lambda cells: cells["p"] == "2", p="2")
     if policy == "ask":
@@ -184,8 +201,8 @@ def overwritten(folder, pml, java, seed, policy):
     t.live(20)
 
 
-def overwrite_elsewhere(folder, pml, java, seed):
-    t = Live(folder, pml, java, seed)
+def overwrite_elsewhere(folder, pml, java, seed, make=Live):
+    t = make(folder, pml, java, seed)
     t.live(20, p="1")
     t.java_append(5, p="9")
     t.java_overwrite(4, "p=9", lambda cells: cells["p"] == "9", p="9")
@@ -194,8 +211,8 @@ def overwrite_elsewhere(folder, pml, java, seed):
     t.live(10, p="1")
 
 
-def expired(folder, pml, java, seed):
-    t = Live(folder, pml, java, seed)
+def expired(folder, pml, java, seed, make=Live):
+    t = make(folder, pml, java, seed)
     t.live(20)
     for _ in range(3):
         t.java_append(3)
@@ -229,9 +246,9 @@ def counted(t):
     return found
 
 
-def property_kept(folder, pml, java, seed):
+def property_kept(folder, pml, java, seed, make=Live):
     """Java shows our property, and the file that it names is in the table."""
-    t = Live(folder, pml, java, seed)
+    t = make(folder, pml, java, seed)
     t.live(20)
     t.java_append(3)
     snapshots = [s["snapshot"] for s in java.inspect(t.table)["snapshots"]]
@@ -281,8 +298,8 @@ def reanchored(folder, pml, java, seed, partition):
     t.live(10)
 
 
-def rolled_back(folder, pml, java, seed):
-    t = Live(folder, pml, java, seed)
+def rolled_back(folder, pml, java, seed, make=Live):
+    t = make(folder, pml, java, seed)
     t.live(10)
     kept, tiered = list(t.lines), dict(t.tiered)
     t.live(10)

@@ -67,8 +67,12 @@ static int try_write(world *w, pml_rt_write_result *r, const keyed_row *rows, si
 {
     struct ArrowArray batch;
     struct ArrowSchema schema;
+    long long fail_at = w->t->fail_at, count = atomic_load(&w->t->count);
+    w->t->fail_at = 0; /* not while the input is made */
     keyed_batch(&batch, &w->k, rows, n, KEYED_ALL_INSERTS);
     keyed_schema(&schema, &w->k, KEYED_ALL_INSERTS);
+    atomic_store(&w->t->count, count);
+    w->t->fail_at = fail_at;
     int rc = pml_rt_write(r, w->w, &batch, &schema, NULL, err);
     pml_array__release(&batch);
     pml_schema__release(&schema);
@@ -310,6 +314,54 @@ static void keys_of_an_aborted_prepare_are_in_the_next(void **state)
     world_close(&w);
 }
 
+/* Whatever fails: the rows are in a snapshot with their keys, or a new context writes them again. */
+static void one_failure(world *w, long long n, bool *failed)
+{
+    pml_rt_prepared *p = NULL;
+    pml_error err = PML_ERROR_INIT;
+    keyed_row rows[4];
+    bool in_table = false;
+    for (int64_t i = 0; i < 4; i++)
+        rows[i] = (keyed_row){.id = (n + i) % KEYS, .p = i % PARTITIONS, .n = w->next_n++, .s = 1, .v = 1};
+    write_one(w, 0, n % KEYS);
+    test_env_fail_at(w->t, n);
+    int rc = try_write(w, NULL, rows, 4, &err);
+    bool written = rc == PML_OK;
+    if (rc == PML_OK)
+        rc = pml_rt_prepare(&p, w->w, ++w->identifier, NULL, &err);
+    if (rc == PML_OK)
+        rc = try_commit(w, p, &err);
+    *failed = test_env_fail_reached(w->t);
+    test_env_fail_at(w->t, 0);
+    assert_true(rc == PML_OK || rc == PML_E_NOMEM || rc == PML_E_UNKNOWN_OUTCOME || rc == PML_E_RECREATE);
+    if (p != NULL && rc != PML_OK)
+        rc = try_commit(w, p, &err);
+    in_table = rc == PML_OK && p != NULL;
+    for (int i = 0; in_table && written && i < 4; i++)
+        w->keys[rows[i].p][rows[i].id].n = rows[i].n;
+    for (int i = 0; in_table && i < PARTITIONS * KEYS; i++)
+        (&w->keys[0][0])[i].committed_n = (&w->keys[0][0])[i].n;
+    for (int i = 0; i < PARTITIONS * KEYS; i++)
+        (&w->keys[0][0])[i].bucket = -1; /* those of the four are not known */
+    pml_rt_prepared_free(p);
+    crash(w);
+    if (n % 4 == 0) /* each look merges all files so far */
+        must_show(w, false);
+}
+
+static void rows_survive_every_failure_of_memory(void **state)
+{
+    (void)state;
+    world w;
+    bool failed = true;
+    world_open(&w, LIVE);
+    for (long long n = 1; failed; n += n < 10 ? 1 : 1 + (long long)(test_random(w.t) % 60))
+        one_failure(&w, n, &failed);
+    must_show(&w, true);
+    live_close(&w);
+    world_close(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -317,6 +369,7 @@ int main(void)
         cmocka_unit_test(keys_that_a_batch_writer_added_meanwhile_are_a_conflict),
         cmocka_unit_test(a_bucket_cannot_be_named),
         cmocka_unit_test(keys_of_an_aborted_prepare_are_in_the_next),
+        cmocka_unit_test(rows_survive_every_failure_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -243,7 +243,7 @@ static void must_be(const variant *v, const char *how, int64_t at, const char *s
 static void lives_with_a_failing_allocation(void **state)
 {
     (void)state;
-    int64_t stride = test_setting("STRIDE", 211, 1, 1000000);
+    int64_t stride = test_setting("STRIDE", 997, 1, 1000000);
     for (size_t i = 0; i < sizeof variants / sizeof variants[0]; i++) {
         char *wanted = undisturbed(&variants[i]);
         bool reached = true;
@@ -268,7 +268,7 @@ static void lives_with_a_failing_allocation(void **state)
 static void lives_with_a_failing_file_operation(void **state)
 {
     (void)state;
-    int64_t stride = test_setting("STRIDE", 11, 1, 1000000);
+    int64_t stride = test_setting("STRIDE", 23, 1, 1000000);
     for (size_t i = 0; i < sizeof variants / sizeof variants[0]; i++) {
         char *wanted = undisturbed(&variants[i]);
         for (int mode = FAULT_BEFORE; mode <= FAULT_AFTER; mode++) {
@@ -346,7 +346,7 @@ static int recover(const char *path, const variant *v, const char *wanted, int64
 static void killed_lives_are_gone_on_with_from_the_recorded_end(void **state)
 {
     (void)state;
-    int64_t stride = test_setting("STRIDE", 5, 1, 1000000);
+    int64_t stride = test_setting("STRIDE", 9, 1, 1000000);
     for (size_t i = 0; i < sizeof variants / sizeof variants[0]; i++) {
         char *wanted = undisturbed(&variants[i]);
         bool killed = true, begun = false;

@@ -2,7 +2,8 @@
 /*
  * Test 82 with real processes: a child writes a stream with offsets of its own, prepares and commits all the time, and is killed at
  * a random moment. The next one reads how far the table is, and sends the rest again. In the end every row is there once.
- * KILLS=n in the environment sets the number of kills; .ci/run has 200 of them.
+ * Once more with a primary key and sums, which a row that came twice would show. KILLS=n in the environment sets the number of kills;
+ * .ci/run has 200 of them.
  */
 #include <errno.h>
 #include <signal.h>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #include "support/rt_rows.h"
+#include "support/table_kit.h"
 #include "util/number.h"
 
 enum { BUCKETS = 2, KILLS = 20, BATCH = 7, BATCHES = 3, LONGEST_US = 50000, READY_FD = 3, ID_STEP = 2 };
@@ -216,7 +218,22 @@ static double seconds(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-static void stream_killed_again_and_again_leaves_every_row_once(void **state)
+static void make_table(pml_table **out, test_env *t, const char *path, bool keyed)
+{
+    pml_error err = PML_ERROR_INIT;
+    char schema[600];
+    must_ok(rt_table_create(out, t->env, path, &shape, &err), &err);
+    if (!keyed)
+        return;
+    pml_table_release(*out);
+    (void)snprintf(schema, sizeof schema, "%s/schema/schema-0", path);
+    kit_replace_in_file(schema, "\"primaryKeys\" : [ ]", "\"primaryKeys\" : [ \"i\" ]");
+    kit_replace_in_file(schema, "\"options\" : {", "\"options\" : {\"realtime.primary-key.preview\":\"true\",\"merge-engine\":\"aggregation\","
+                                                  "\"fields.x.aggregate-function\":\"sum\",");
+    must_ok(pml_table_open(out, t->env, path, NULL, &err), &err);
+}
+
+static void kill_again_and_again(bool keyed)
 {
     test_env *t = test_env_open(NULL);
     pml_table *table;
@@ -224,8 +241,8 @@ static void stream_killed_again_and_again_leaves_every_row_once(void **state)
     const char *path = test_path(t, "t");
     int64_t kills = test_setting("KILLS", KILLS, 1, 1000000), ends[BUCKETS], target = 0, commits = 0;
     const double start_s = seconds();
-    (void)state, (void)test_seed();
-    must_ok(rt_table_create(&table, t->env, path, &shape, &err), &err);
+    (void)test_seed();
+    make_table(&table, t, path, keyed);
     for (int64_t i = 0; i < kills; i++) {
         int ready;
         char byte;
@@ -257,9 +274,24 @@ static void stream_killed_again_and_again_leaves_every_row_once(void **state)
     test_env_close(t);
 }
 
+static void stream_killed_again_and_again_leaves_every_row_once(void **state)
+{
+    (void)state;
+    kill_again_and_again(false);
+}
+
+static void keyed_stream_killed_again_and_again_counts_every_row_once(void **state)
+{
+    (void)state;
+    kill_again_and_again(true);
+}
+
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(stream_killed_again_and_again_leaves_every_row_once)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(stream_killed_again_and_again_leaves_every_row_once),
+        cmocka_unit_test(keyed_stream_killed_again_and_again_counts_every_row_once),
+    };
     if (argc == 4 && strcmp(argv[1], "child") == 0)
         return child(argv[2], argv[3]);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -410,32 +410,6 @@ static void files_that_may_hold_deletes_are_merged(void **state)
     test_env_close(t);
 }
 
-static void real_time_rows_are_refused_by_name(void **state)
-{
-    (void)state;
-    static const pml_option_pair enabled = {"realtime.enabled", "true"};
-    test_env *t = test_env_open(NULL);
-    pml_table_open_options o = PML_TABLE_OPEN_OPTIONS_INIT;
-    pml_error err = PML_ERROR_INIT;
-    pml_table *table;
-    pml_rt_context *context;
-    pml_rt_writer *live;
-    pml_scan *scan;
-    o.options = &enabled;
-    o.n_options = 1;
-    must_ok(pml_table_open(&table, t->env, java_table("pk_ten_runs"), &o, &err), &err);
-    must_ok(pml_rt_context_open(&context, t->env, NULL, &err), &err);
-    must_ok(pml_scan_new(&scan, table, &err), &err);
-    must_fail_with(PML_E_UNSUPPORTED, pml_rt_writer_open(&live, table, context, NULL, &err), &err);
-    assert_non_null(strstr(err.message, "needs primary-key"));
-    must_fail_with(PML_E_UNSUPPORTED, pml_scan_set_realtime(scan, context, &err), &err);
-    assert_non_null(strstr(err.message, "needs primary-key"));
-    pml_scan_free(scan);
-    pml_rt_context_close(context);
-    pml_table_release(table);
-    test_env_close(t);
-}
-
 /* ---- splits as bytes ---- */
 
 static void splits_keep_whether_they_merge_as_bytes(void **state)
@@ -670,7 +644,6 @@ int main(void)
         cmocka_unit_test(counts_are_those_of_all_columns),
         cmocka_unit_test(options_that_do_not_exist_are_refused),
         cmocka_unit_test(files_that_may_hold_deletes_are_merged),
-        cmocka_unit_test(real_time_rows_are_refused_by_name),
         cmocka_unit_test(splits_keep_whether_they_merge_as_bytes),
         cmocka_unit_test(hostile_manifests_are_corrupt_or_harmless),
         cmocka_unit_test(any_allocation_of_a_merging_read_may_fail),

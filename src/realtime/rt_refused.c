@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tables with a primary key whose rows cannot be kept in memory beside their files. What no writer takes at all: meta/features.c. */
+#include <string.h>
+
+#include "realtime/rt_context.h"
+
+/* Two values that are one key, or none that any order knows (11.2): files, memory and Java would each sort them otherwise. */
+static int check_keys(const pml_table *t, pml_error *err)
+{
+    const pml_table_schema *s = t->schema;
+    for (size_t i = 0; i < s->n_keys; i++) {
+        const pml_field *f = &s->fields[s->key_index[i]];
+        if (f->type.kind == PML_TYPE_FLOAT || f->type.kind == PML_TYPE_DOUBLE)
+            return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_SCHEMA, t->path,
+                                 "needs key-of-type: the %s column '%s' of %s is not written in real time as a key", pml_type__word(f->type.kind), f->name,
+                                 t->path);
+    }
+    return PML_OK;
+}
+
+/* A key stays in its partition for ever, so that its rows in memory and in files meet there. Java makes such tables with dynamic buckets
+   only, which no writer of ours takes. */
+static int check_partitions(const pml_table *t, pml_error *err)
+{
+    const pml_table_schema *s = t->schema;
+    for (size_t i = 0; i < s->n_partition_keys; i++) {
+        bool in_key = false;
+        for (size_t k = 0; k < s->n_primary_keys && !in_key; k++)
+            in_key = strcmp(s->primary_keys[k], s->partition_keys[i]) == 0;
+        if (!in_key)
+            return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_SCHEMA, t->path,
+                                 "needs cross-partition: the primary key of %s lacks the partition column '%s', so that keys may move between "
+                                 "partitions",
+                                 t->path, s->partition_keys[i]);
+    }
+    return PML_OK;
+}
+
+int pml_rt_context__check_keyed(const pml_table *t, pml_error *err)
+{
+    PML_RETURN_IF(check_partitions(t, err));
+    return check_keys(t, err);
+}
