@@ -236,9 +236,11 @@ static int find_sequences(notice *notices, rt_pb **pbs, size_t n, const pml_rt_c
 static int adopt_sequences(const notice *notices, size_t n, const pml_rt_context *c, const pml_snapshot *s, pml_error *err)
 {
     int rc = PML_OK;
-    for (size_t i = 0; rc == PML_OK && c->layout->mode != PML_RT_MODE_APPEND && i < n; i++)
-        if (notices[i].committed >= 0 && atomic_load(&notices[i].pb->state) == RT_PB_ACTIVE)
-            rc = pml_rt_sequences__adopt(notices[i].pb, s, notices[i].committed, notices[i].highest, err);
+    for (size_t i = 0; c->layout->mode != PML_RT_MODE_APPEND && i < n; i++)
+        if (notices[i].committed >= 0 && atomic_load(&notices[i].pb->state) == RT_PB_ACTIVE) {
+            const int one = pml_rt_sequences__adopt(notices[i].pb, s, notices[i].committed, notices[i].highest, rc == PML_OK ? err : NULL);
+            rc = rc == PML_OK ? one : rc;
+        }
     return rc;
 }
 

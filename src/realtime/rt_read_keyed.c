@@ -170,8 +170,10 @@ int pml_rt_part__open_runs(pml_memory_run **runs, size_t *n, void *pins, size_t 
 {
     rt_pins *p = pins;
     const rt_part *part = &p->parts[i];
-    if (part->found != NULL)
+    if (part->found != NULL) {
+        PML_RETURN_IF(pml_rt_context__check_fields(p->ctx, request->fields, request->n_fields, err));
         return pml_rt_found__open_runs(runs, n, part, request, err);
+    }
     return open_runs(runs, n, p, part, request, part->info.first < part->committed, err);
 }
 

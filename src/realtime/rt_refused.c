@@ -18,8 +18,7 @@ static int check_keys(const pml_table *t, pml_error *err)
     return PML_OK;
 }
 
-/* A key stays in its partition for ever, so that its rows in memory and in files meet there. Java makes such tables with dynamic buckets
-   only, which no writer of ours takes. */
+/* A key stays in its partition for ever, so that its rows in memory and in files meet there. */
 static int check_partitions(const pml_table *t, pml_error *err)
 {
     const pml_table_schema *s = t->schema;

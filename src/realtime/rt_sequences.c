@@ -334,12 +334,10 @@ void pml_rt_sequences__catch_up(rt_pb *pb)
     if (busy || raise_counter(pb, -1, -1) >= 0 || pml_table__latest_snapshot(&id, c->table, false, NULL) != PML_OK)
         return;
     pml_mutex__lock(&q->mu);
-    const bool known = id <= q->upto.id;
+    const bool seen = id == q->upto.id; /* perhaps by a call that raised no counter, or only that of another bucket */
     pml_mutex__unlock(&q->mu);
-    if (known)
-        return;
     pml_arena__init(&arena, c->env);
-    if (pml_table__load_snapshot(&s, &arena, c->table, id, NULL) == PML_OK && pml_rt_sequences__look(c, &s, NULL) == PML_OK &&
+    if ((seen || (pml_table__load_snapshot(&s, &arena, c->table, id, NULL) == PML_OK && pml_rt_sequences__look(c, &s, NULL) == PML_OK)) &&
         pml_rt_sequences__bound(&highest, pb, NULL) == PML_OK)
         (void)raise_counter(pb, -1, highest);
     pml_arena__clear(&arena);

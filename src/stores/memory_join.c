@@ -322,7 +322,9 @@ static bool leave(mem_store *s, mem_chunk *const *v, size_t n)
 {
     while (n >= JOB_RUNS_MIN && sum_of(v, n).bytes > s->run_bytes)
         n--;
-    return s->building->n <= RUNS_PRESSED && (s->job != NULL || n < JOB_RUNS_MIN || job_start(s, v, n));
+    if (s->job == NULL && n >= JOB_RUNS_MIN && job_start(s, v, n))
+        return true;
+    return s->building->n <= RUNS_PRESSED && (s->job != NULL || n < JOB_RUNS_MIN);
 }
 
 /* Merges what there is to merge of the tiers from the newest on. Whether something in the list has changed. */

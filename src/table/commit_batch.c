@@ -75,6 +75,30 @@ static int files_exist(batch_commit *b, pml_error *err)
     return PML_OK;
 }
 
+static int refuse_known(batch_commit *b, const pml_commit_base *base, const char *name, pml_error *err)
+{
+    PML_RETURN_IF(pml_commit__confirm(b->commit, base->latest->id, err));
+    return pml_error__at(err, PML_E_CONFLICT, PML_PLACE_DATA_FILE, name, "%s is part of %s already: these messages were committed before", name,
+                         b->commit->table->path);
+}
+
+/* The data files of a message may be compacted away while its index file is still the bucket's. */
+static int refuse_known_indexes(batch_commit *b, const pml_commit_base *base, pml_error *err)
+{
+    pml_index_entries live = {0};
+    bool any = false;
+    for (size_t i = 0; i < b->n; i++)
+        any = any || b->files[i]->index != NULL;
+    if (!any || base->latest->index_manifest == NULL)
+        return PML_OK;
+    PML_RETURN_IF(pml_table__load_index_manifest(&live, base->arena, b->commit->table, base->latest->index_manifest, err));
+    for (size_t i = 0; i < b->n; i++)
+        for (size_t k = 0; b->files[i]->index != NULL && k < live.n; k++)
+            if (strcmp(live.v[k].name, b->files[i]->index->name) == 0)
+                return refuse_known(b, base, live.v[k].name, err);
+    return PML_OK;
+}
+
 /* A file that the table holds already would be added twice: a replayed commit whose snapshot of this user has expired. */
 static int refuse_known_files(batch_commit *b, const pml_commit_base *base, pml_error *err)
 {
@@ -90,13 +114,9 @@ static int refuse_known_files(batch_commit *b, const pml_commit_base *base, pml_
         }
     for (size_t i = 0; i < b->n; i++)
         for (size_t j = 0; j < b->files[i]->n; j++)
-            if (pml_map__has(&known, b->files[i]->files[j].name, strlen(b->files[i]->files[j].name))) {
-                PML_TRY(pml_commit__confirm(b->commit, base->latest->id, err));
-                rc = pml_error__at(err, PML_E_CONFLICT, PML_PLACE_DATA_FILE, b->files[i]->files[j].name,
-                                   "%s is part of %s already: these messages were committed before",
-                                   b->files[i]->files[j].name, b->commit->table->path);
-                goto out;
-            }
+            if (pml_map__has(&known, b->files[i]->files[j].name, strlen(b->files[i]->files[j].name)))
+                PML_TRY(refuse_known(b, base, b->files[i]->files[j].name, err));
+    PML_TRY(refuse_known_indexes(b, base, err));
 out:
     pml_map__clear(&known, NULL);
     return rc;

@@ -105,12 +105,22 @@ static int check_named(index_change *c, const pml_new_files *f, const pml_index_
     return covers ? PML_OK : conflict(c, f, "the bucket has keys that their index file does not have", err);
 }
 
-static int check_known(index_change *c, const pml_new_files *f, partition_keys *p, pml_error *err)
+/* The new index file of a bucket must follow on the one that it has: messages of two writers that began alike may be in one commit. */
+static bool follows(const pml_new_files *f, const pml_index_entry *now)
 {
-    if (f->keys == p->at_group)
-        return PML_OK;
-    p->at_group = p->now; /* the first message of the next prepare */
-    return f->keys == p->now ? PML_OK : conflict(c, f, "their bucket was chosen by other index files than the partition has", err);
+    if (f->index == NULL)
+        return true;
+    return now == NULL ? f->index_before == NULL : f->index_before != NULL && strcmp(now->name, f->index_before->name) == 0;
+}
+
+static int check_known(index_change *c, const pml_new_files *f, const pml_index_entry *now, partition_keys *p, pml_error *err)
+{
+    if (f->keys != p->at_group) {
+        p->at_group = p->now; /* the first message of the next prepare */
+        if (f->keys != p->now)
+            return conflict(c, f, "their bucket was chosen by other index files than the partition has", err);
+    }
+    return follows(f, now) ? PML_OK : conflict(c, f, "others in this commit add keys to the bucket, too", err);
 }
 
 static int add_message(index_change *c, const pml_new_files *f, pml_error *err)
@@ -120,7 +130,7 @@ static int add_message(index_change *c, const pml_new_files *f, pml_error *err)
     size_t at = (size_t)(uintptr_t)pml_map__get(&c->by_bucket, c->key.data, c->key.len);
     const pml_index_entry *now = at == 0 ? NULL : &c->v[at - 1];
     PML_RETURN_IF(keys_of(&p, c, f->partition, err));
-    PML_RETURN_IF(f->has_keys ? check_known(c, f, p, err) : check_named(c, f, now, err));
+    PML_RETURN_IF(f->has_keys ? check_known(c, f, now, p, err) : check_named(c, f, now, err));
     if (pml_map__put(&c->touched, c->key.data, c->key.len, c, NULL) != PML_OK)
         return pml_error__no_memory(err);
     if (f->index == NULL)

@@ -91,7 +91,10 @@ bool pml_block_cache__give(pml_block_cache *c, void *block, size_t usable)
 
 void pml_block_cache__clear(pml_block_cache *c)
 {
+    if (!enter(c)) /* made by fork while a thread was inside: the lists may be torn, and the child ends soon */
+        return;
     for (size_t bin = 0; bin < PML_BLOCK_CACHE_BINS; bin++)
         for (kept *k = bin_pop(c, bin); k != NULL; k = bin_pop(c, bin))
             free(k);
+    leave(c);
 }

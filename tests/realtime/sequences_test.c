@@ -288,6 +288,36 @@ static void load_by_others_into_an_empty_memory_raises_the_counter(void **state)
         load_by_others_into_an_empty_memory(told);
 }
 
+/* What others loaded into several buckets is seen by each of them, also where another bucket, or a bucket that is new, has looked first. */
+static void load_by_others_into_several_buckets_raises_each_counter(void **state)
+{
+    (void)state;
+    rt_kit k;
+    rt_kit_create_keyed(&k, NULL, "\"p\"", "");
+    rt_kit_start(&k, NULL, NULL);
+    ours(&k, 0, 2, "a", "1");
+    ours(&k, 0, 2, "b", "1");
+    ours(&k, 0, 2, "c", "1");
+    (void)rt_kit_cycle(&k, 1);
+    (void)theirs(&k, 0, 10, "a", "theirs");
+    (void)theirs(&k, 0, 10, "b", "theirs");
+    (void)theirs(&k, 0, 10, "c", "theirs");
+    ours(&k, 7, 1, "new", "2");
+    ours(&k, 0, 1, "a", "2");
+    ours(&k, 0, 1, "b", "2");
+    assert_int_equal(next_number(&k, "a"), 13);
+    assert_int_equal(next_number(&k, "b"), 13);
+    must_hold(&k, 0, "a", "2", "theirs");
+    must_hold(&k, 0, "b", "2", "theirs");
+    (void)rt_kit_cycle(&k, 2);
+    ours(&k, 0, 1, "c", "2"); /* our own commit has looked */
+    must_hold(&k, 0, "c", "2", "theirs");
+    (void)rt_kit_cycle(&k, 3);
+    must_hold(&k, 0, "b", "2", "2");
+    must_hold(&k, 0, "c", "2", "2");
+    rt_kit_close(&k);
+}
+
 static void replay(rt_kit *k, int64_t identifier)
 {
     rt_kit_stop(k);
@@ -736,6 +766,7 @@ int main(void)
         cmocka_unit_test(numbers_go_on_over_writers_aborts_and_contexts),
         cmocka_unit_test(refused_write_takes_no_number),
         cmocka_unit_test(load_by_others_into_an_empty_memory_raises_the_counter),
+        cmocka_unit_test(load_by_others_into_several_buckets_raises_each_counter),
         cmocka_unit_test(commit_over_rows_of_a_second_writer_is_refused),
         cmocka_unit_test(advance_over_rows_of_a_second_writer_fails_the_bucket),
         cmocka_unit_test(own_commits_and_other_buckets_trip_nothing),

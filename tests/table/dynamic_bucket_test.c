@@ -231,6 +231,31 @@ static void of_two_writers_that_add_keys_the_second_is_refused(void **state)
     world_close(&w);
 }
 
+/* Each of the two index files would lack the keys of the other. */
+static void keys_of_two_writers_in_one_commit_are_a_conflict(void **state)
+{
+    (void)state;
+    world w;
+    keyed_row rows[4], other[4];
+    pml_error err = PML_ERROR_INIT;
+    world_open(&w, false, "\"dynamic-bucket.target-row-num\":\"3\"");
+    for (int known = 0; known < 2; known++) { /* with and without an index file before */
+        pml_writer *a = writer_of(&w), *b = writer_of(&w);
+        put(&w, a, rows, keys(rows, 1, 10 * known, 2, 2));
+        put(&w, b, other, keys(other, 1, 10 * known + 5, 2, 3));
+        pml_messages *both[] = {prepared(a), prepared(b)};
+        must_fail_with(PML_E_CONFLICT, try_commit(&w, both, 2, &err), &err);
+        assert_non_null(strstr(err.message, "new writer"));
+        commit(&w, both[0], rows, 2);
+        must_conflict(&w, both[1]);
+        pml_writer_close(a);
+        pml_writer_close(b);
+        upsert(&w, other, keys(other, 1, 10 * known + 5, 2, 4));
+    }
+    keyed_must_hold(&w.k, &w.model);
+    world_close(&w);
+}
+
 /* Bucket 0 is not touched by the other, which filled another bucket since this one looked. */
 static void keys_added_to_another_bucket_are_a_conflict_too(void **state)
 {
@@ -356,7 +381,7 @@ static void prepares_that_were_aborted_leave_a_writer_that_must_begin_anew(void 
 }
 
 /* The messages as bytes and back; before: without the file that is replaced, as Java writes them. */
-static pml_messages *as_bytes(world *w, pml_messages *m, bool names_before)
+static pml_messages *copy_of(world *w, pml_messages *m, bool names_before)
 {
     pml_text text[8];
     pml_blob blobs[8];
@@ -373,6 +398,12 @@ static pml_messages *as_bytes(world *w, pml_messages *m, bool names_before)
     must_ok(pml_messages_deserialize(&out, w->k.table, PML_MESSAGE_VERSION, blobs, n, &err), &err);
     for (size_t i = 0; i < n; i++)
         pml_text_clear(&text[i]);
+    return out;
+}
+
+static pml_messages *as_bytes(world *w, pml_messages *m, bool names_before)
+{
+    pml_messages *out = copy_of(w, m, names_before);
     pml_messages_free(m);
     return out;
 }
@@ -447,6 +478,33 @@ static void overwritten_partitions_keep_the_keys_of_their_new_rows(void **state)
     pml_writer_close(a);
     upsert(&w, rows, keys(rows, 1, 0, 8, 5)); /* first what has room, then the lowest free number */
     index_must_be(&w, "3 1 3 3");
+    world_close(&w);
+}
+
+/* The data files of a committed message are gone, its index file is still that of the bucket. */
+static void an_index_file_in_use_outlives_the_abort_of_a_copy(void **state)
+{
+    (void)state;
+    world w;
+    keyed_row rows[8];
+    pml_commit *c;
+    pml_error err = PML_ERROR_INIT;
+    world_open(&w, false, "\"dynamic-bucket.target-row-num\":\"3\"");
+    pml_writer *a = writer_of(&w);
+    put(&w, a, rows, keys(rows, 1, 0, 2, 1));
+    pml_messages *m = prepared(a), *copy = copy_of(&w, m, true);
+    commit(&w, m, rows, 2);
+    put(&w, a, rows, keys(rows, 1, 0, 2, 2));
+    w.model.n = 0;
+    overwrite(&w, a, rows, 2);
+    pml_writer_close(a);
+    must_ok(pml_commit_open(&c, w.k.table, NULL, &err), &err);
+    must_fail_with(PML_E_CONFLICT, pml_commit_abort(c, &copy, 1, &err), &err);
+    pml_commit_close(c);
+    pml_messages_free(copy);
+    upsert(&w, rows, keys(rows, 1, 0, 4, 3)); /* reads it */
+    index_must_be(&w, "3 1");
+    keyed_must_hold(&w.k, &w.model);
     world_close(&w);
 }
 
@@ -538,6 +596,7 @@ int main(void)
         cmocka_unit_test(keys_beyond_the_last_bucket_are_shared_out),
         cmocka_unit_test(random_life_agrees_with_the_model),
         cmocka_unit_test(of_two_writers_that_add_keys_the_second_is_refused),
+        cmocka_unit_test(keys_of_two_writers_in_one_commit_are_a_conflict),
         cmocka_unit_test(keys_added_to_another_bucket_are_a_conflict_too),
         cmocka_unit_test(updates_of_two_writers_do_not_conflict),
         cmocka_unit_test(updates_of_keys_that_were_removed_are_refused),
@@ -545,6 +604,7 @@ int main(void)
         cmocka_unit_test(prepares_that_were_aborted_leave_a_writer_that_must_begin_anew),
         cmocka_unit_test(messages_as_bytes_keep_their_keys),
         cmocka_unit_test(overwritten_partitions_keep_the_keys_of_their_new_rows),
+        cmocka_unit_test(an_index_file_in_use_outlives_the_abort_of_a_copy),
         cmocka_unit_test(dropped_partitions_lose_their_index_only),
         cmocka_unit_test(index_files_that_are_damaged_or_gone_are_named),
         cmocka_unit_test(a_table_without_room_for_a_bucket_is_refused),
