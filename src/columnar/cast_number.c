@@ -50,7 +50,7 @@ static void put_integer(pml_value *out, const pml_type *t, int64_t v)
 
 /* ---- decimals ---- */
 
-enum { DECIMAL_DIGITS_MAX = 38, DOUBLE_EXACT_DIGITS = 22, FLOAT_EXACT_DIGITS = 10 };
+enum { DECIMAL_DIGITS_MAX = 38, COMPACT_DIGITS_MAX = 18, DOUBLE_EXACT_DIGITS = 22 };
 
 static pml_int128 power_of_ten(int32_t n)
 {
@@ -165,27 +165,25 @@ bool pml_cast__parse_decimal(pml_value *out, const pml_type *t, const char *p, s
     return true;
 }
 
-static double decimal_to_double(pml_int128 v, int32_t scale, bool single)
+/* As Java's DecimalUtils.doubleValue: up to 18 digits are divided as they are, which rounds twice beyond 2^53; longer ones round once. A
+   FLOAT is that DOUBLE, rounded again. */
+static double decimal_to_double(const pml_type *from, pml_int128 v)
 {
     unsigned __int128 size = v < 0 ? 0 - (unsigned __int128)v : (unsigned __int128)v;
+    if (from->precision <= COMPACT_DIGITS_MAX && size <= INT64_MAX)
+        return (double)(int64_t)v / (double)power_of_ten(from->scale);
     /* Both numbers exact, so that the quotient is rounded once. */
-    if (!single && size < ((unsigned __int128)1 << 53) && scale <= DOUBLE_EXACT_DIGITS)
-        return (double)(int64_t)v / (double)power_of_ten(scale);
-    if (single && size < ((unsigned __int128)1 << 24) && scale <= FLOAT_EXACT_DIGITS)
-        return (double)((float)(int32_t)v / (float)(int64_t)power_of_ten(scale));
+    if (size < ((unsigned __int128)1 << 53) && from->scale <= DOUBLE_EXACT_DIGITS)
+        return (double)(int64_t)v / (double)power_of_ten(from->scale);
     char text[48];
     int at = sizeof text;
     for (int32_t e = 0; at > 0 && (size != 0 || e == 0); e++, size /= 10)
         text[--at] = (char)('0' + (int)(size % 10));
     char number[64];
-    float f = 0;
     double d = 0;
-    int n = snprintf(number, sizeof number, "%s%.*se-%d", v < 0 ? "-" : "", (int)sizeof text - at, text + at, scale);
-    if (single)
-        (void)pml_number__float(&f, number, (size_t)n);
-    else
-        (void)pml_number__double(&d, number, (size_t)n);
-    return single ? (double)f : d;
+    int n = snprintf(number, sizeof number, "%s%.*se-%d", v < 0 ? "-" : "", (int)sizeof text - at, text + at, from->scale);
+    (void)pml_number__double(&d, number, (size_t)n);
+    return d;
 }
 
 /* ---- rules ---- */
@@ -238,9 +236,9 @@ static int decimal_to_number(pml_value *out, const pml_cast *c, const pml_value 
     if (c->to->kind == PML_TYPE_DECIMAL)
         pml_cast__decimal(out, c->to, v->dec, c->from->scale);
     else if (c->to->kind == PML_TYPE_FLOAT)
-        *out = (pml_value){.kind = PML_VALUE_FLOAT, .f = (float)decimal_to_double(v->dec, c->from->scale, true)};
+        *out = (pml_value){.kind = PML_VALUE_FLOAT, .f = (float)decimal_to_double(c->from, v->dec)};
     else if (c->to->kind == PML_TYPE_DOUBLE)
-        *out = (pml_value){.kind = PML_VALUE_DOUBLE, .d = decimal_to_double(v->dec, c->from->scale, false)};
+        *out = (pml_value){.kind = PML_VALUE_DOUBLE, .d = decimal_to_double(c->from, v->dec)};
     else
         put_integer(out, c->to, (int64_t)(v->dec / power_of_ten(c->from->scale)));
     return PML_OK;

@@ -128,7 +128,7 @@ static void values_become_what_java_makes_of_them(void **state)
 {
     (void)state;
     set_zone("UTC");
-    with_groups(PML_TEST_SOURCE "/columnar/data/casts.jsonl", 362, check_group);
+    with_groups(PML_TEST_SOURCE "/columnar/data/casts.jsonl", 364, check_group);
 }
 
 static void local_zoned_values_go_by_the_zone_of_the_process(void **state)
@@ -174,7 +174,7 @@ static void fail_group(test_env *t, group *g, json_t *line)
 static void every_failed_allocation_is_survived(void **state)
 {
     (void)state;
-    with_groups(PML_TEST_SOURCE "/columnar/data/casts.jsonl", 362, fail_group);
+    with_groups(PML_TEST_SOURCE "/columnar/data/casts.jsonl", 364, fail_group);
 }
 
 static void pair_without_a_rule_is_refused_by_name(void **state)
