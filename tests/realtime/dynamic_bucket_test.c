@@ -9,7 +9,7 @@
 
 #include "support/keyed_kit.h"
 
-#define LIVE "\"bucket\":\"-1\",\"realtime.enabled\":\"true\",\"realtime.primary-key.preview\":\"true\",\"dynamic-bucket.target-row-num\":\"3\""
+#define LIVE "\"bucket\":\"-1\",\"realtime.enabled\":\"true\",\"dynamic-bucket.target-row-num\":\"3\""
 
 enum { KEYS = 60, PARTITIONS = 2 };
 
