@@ -268,7 +268,6 @@ const pml_option_rule pml_option_rules[] = {
     IGNORED("warehouse", STRING, NULL, ENGINE),
     /* real-time */
     HONOURED("realtime.enabled", BOOL, "false", NULL),
-    IGNORED("realtime.primary-key.preview", BOOL, "false", "live rows with a primary key are no preview any more"),
     HONOURED("realtime.store", STRING, "memory", NULL),
     HONOURED("realtime.store.plugin-path", STRING, NULL, NULL),
     HONOURED("realtime.store.stats-mode", ENUM, "none", "none|keys|full"),
