@@ -114,6 +114,7 @@ static const binding bindings[] = {
     {"realtime.reanchor-interval", BIND_INT64, AT(rt_reanchor_interval_ms), 0},
     {"realtime.progress.max-walk", BIND_INT32, AT(rt_progress_max_walk), 1},
     {"realtime.plan.retries", BIND_INT32, AT(rt_plan_retries), 0},
+    {"realtime.read.max-fanin", BIND_INT32, AT(rt_read_max_fanin), 2},
     {"realtime.read-view-ttl", BIND_INT64, AT(rt_read_view_ttl_ms), 1},
     {"realtime.reaper", BIND_INDEX, AT(rt_reaper), 0},
 };

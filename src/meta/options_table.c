@@ -286,6 +286,7 @@ const pml_option_rule pml_option_rules[] = {
     HONOURED("realtime.reanchor-interval", DURATION, "10 min", NULL),
     HONOURED("realtime.progress.max-walk", INT, "1000", NULL),
     HONOURED("realtime.plan.retries", INT, "3", NULL),
+    HONOURED("realtime.read.max-fanin", INT, "128", NULL),
     HONOURED("realtime.read-view-ttl", DURATION, "5 min", NULL),
     HONOURED("realtime.reaper", ENUM, "thread", "thread|inline"),
     IGNORED("realtime.*", STRING, NULL, "of a later phase"),

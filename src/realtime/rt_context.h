@@ -170,6 +170,8 @@ void pml_rt_context__acquire(pml_rt_context *c);
 void pml_rt_context__release(pml_rt_context *c); /* of references that are not callers' handles */
 /* Whether of the rows of a key the newest alone counts, whatever others there are, so that stores may drop them (realtime-pk.md 14.6). */
 bool pml_rt_context__may_collapse(const pml_rt_context *c);
+/* Inputs of one merge, where n want to be; counts where those are more. */
+size_t pml_rt_context__fan_in(pml_rt_context *c, size_t n);
 int pml_rt_context__check_process(const pml_rt_context *c, pml_error *err);
 /* Every entry point: same process, not poisoned; open unless `closing` is fine. */
 int pml_rt_context__check(pml_rt_context *c, pml_error *err);
