@@ -107,6 +107,7 @@ static const binding bindings[] = {
     {"realtime.memory.collapse", BIND_INDEX, AT(rt_collapse), 0},
     {"realtime.validate-input", BIND_INDEX, AT(rt_validate_input), 0},
     {"realtime.append.accept-update-after", BIND_BOOL, AT(rt_accept_update_after), 0},
+    {"realtime.allow-float-key", BIND_BOOL, AT(rt_allow_float_key), 0},
     {"realtime.verify.commit", BIND_INDEX, AT(rt_verify_commit), 0},
     {"realtime.verify.order", BIND_BOOL, AT(rt_verify_order), 0},
     {"realtime.auto-advance", BIND_BOOL, AT(rt_auto_advance), 0},

@@ -279,6 +279,7 @@ const pml_option_rule pml_option_rules[] = {
     HONOURED("realtime.offset-mode", ENUM, "assigned", "assigned|external"),
     HONOURED("realtime.validate-input", ENUM, "basic", "trusted|basic|full"),
     HONOURED("realtime.append.accept-update-after", BOOL, "false", NULL),
+    HONOURED("realtime.allow-float-key", BOOL, "false", NULL),
     HONOURED("realtime.verify.commit", ENUM, "hash", "hash|exact|range|off"),
     HONOURED("realtime.verify.order", BOOL, NULL, NULL),
     HONOURED("realtime.auto-advance", BOOL, "true", NULL),

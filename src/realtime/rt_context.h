@@ -179,7 +179,7 @@ int pml_rt_context__check(pml_rt_context *c, pml_error *err);
 int pml_rt_context__bind(pml_rt_context *c, pml_table *t, pml_error *err);
 bool pml_rt_context__is_bound(pml_rt_context *c);
 /* Whether rows of this table, which has a primary key, can be live (rt_refused.c). PML_E_UNSUPPORTED by name. */
-int pml_rt_context__check_keyed(const pml_table *t, pml_error *err);
+int pml_rt_context__check_keyed(const pml_table *t, const pml_table_options *options, pml_error *err);
 /* A broken invariant or a failed PB: everything but existing readers must be made anew. Returns PML_E_RECREATE. */
 int pml_rt_context__poison(pml_rt_context *c, pml_error *err, const char *format, ...) PML_PRINTF(3, 4);
 /* Effective progress of a snapshot (NULL: the latest) under this context's options. Returns owned. */
