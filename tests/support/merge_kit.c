@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "columnar/array_memory.h"
+#include "merge/fold.h"
 #include "support/merge_naive.h"
 
 static int64_t below(test_env *t, int64_t n)
