@@ -268,7 +268,6 @@ const pml_option_rule pml_option_rules[] = {
     IGNORED("warehouse", STRING, NULL, ENGINE),
     /* real-time */
     HONOURED("realtime.enabled", BOOL, "false", NULL),
-    IGNORED("realtime.primary-key.preview", BOOL, "false", "live rows with a primary key are no preview any more"),
     HONOURED("realtime.store", STRING, "memory", NULL),
     HONOURED("realtime.store.plugin-path", STRING, NULL, NULL),
     HONOURED("realtime.store.stats-mode", ENUM, "none", "none|keys|full"),
@@ -276,6 +275,7 @@ const pml_option_rule pml_option_rules[] = {
     HONOURED("realtime.memory.collapse", ENUM, "off", "off|auto"),
     HONOURED("realtime.memory.inline-merge-rows", LONG, "16384", NULL),
     HONOURED("realtime.memory.max-run-bytes", SIZE, "256 mb", NULL),
+    HONOURED("realtime.memory.merge-runs", INT, "8", NULL),
     HONOURED("realtime.offset-mode", ENUM, "assigned", "assigned|external"),
     HONOURED("realtime.validate-input", ENUM, "basic", "trusted|basic|full"),
     HONOURED("realtime.append.accept-update-after", BOOL, "false", NULL),

@@ -219,7 +219,6 @@ void pml_rt_pb__refuse(rt_pb *pb, rt_pb_state to, const char *why);
 void pml_rt_pb__saw_committed_locked(rt_pb *pb, int64_t snapshot_id);
 
 /* ---- notes (rt_notes.c) ---- */
-uint64_t pml_rt_mix64(uint64_t offset); /* the splitmix64 finaliser */
 /* Room for one more range, so that add_dense cannot fail once the store has the rows. PML_E_NOMEM, PML_E_LIMIT. */
 int pml_rt_note__reserve(rt_rows_note *n, pml_env *env);
 void pml_rt_note__add_dense(rt_rows_note *n, pml_rt_range r);

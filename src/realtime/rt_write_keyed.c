@@ -10,6 +10,7 @@
 
 #include "realtime/rt_keyed_batch.h"
 #include "realtime/rt_write.h"
+#include "util/hash.h"
 
 enum { FEW_COLUMNS = 24 };
 
@@ -217,7 +218,7 @@ static int write_locked(rt_slice_offsets *o, keyed_call *c, rt_pb *pb, const key
         b->offsets[i] += base;
     }
     for (int64_t i = 0; !o->dense && i < n; i++)
-        o->hash += pml_rt_mix64((uint64_t)b->offsets[i]);
+        o->hash += pml_hash__mix64((uint64_t)b->offsets[i]);
     pml_rt_batch batch = {.struct_size = sizeof batch,
                           .array = &b->array,
                           .schema_id = c->k->w->table->schema->id,

@@ -3,8 +3,9 @@
  * How many chunks of the memory store become few (realtime-store.md 15.1b, realtime-pk.md 15.2).
  *
  *   T chunks of one tier    are joined into one of the next tier while they are small together: each row is copied once a tier
- *   T runs of one tier      of rows with keys are merged: small ones within the write, larger ones by the host's thread. What that made
- *                           the writer puts in its place with its next chunk, so that nobody else ever changes the building list
+ *   runs of one tier        of rows with keys are merged, merge_runs at once: a merge costs more than a copy, and readers merge anyhow. Small
+ *                           ones within the write, larger ones by the host's thread. What that made the writer puts in its place with
+ *                           its next chunk, so that nobody else ever changes the building list
  *   the runs of a segment   are merged into one when it is sealed, where they are small together: several seals in a row would leave
  *                           readers more runs than one write buffer ever has
  *
@@ -16,9 +17,8 @@
 
 enum {
     JOIN_CHUNKS = 4,
-    JOIN_RUNS = 8,      /* a merge costs more than a copy, and readers merge anyhow */
     JOB_RUNS_MIN = 16,  /* more at a time where nobody waits: each row is merged less often */
-    JOB_RUNS_MAX = 32,  /* when the thread does not keep up */
+    JOB_RUNS_MAX = MEM_MERGE_RUNS_MAX, /* when the thread does not keep up */
     RUNS_PRESSED = 112, /* more of them in a list are merged by the writer after all */
     PRESSED_ROWS_MAX = 262144 /* as far as that is bearable within a write */
 };
@@ -335,13 +335,13 @@ static bool merge_some(mem_store *s)
     for (size_t end = s->building->n, at; end > 0;) {
         mem_chunk *v[JOB_RUNS_MAX];
         size_t n = runs_of_tier(v, &at, &end, s);
-        run_sum sum = sum_of(v, n < JOIN_RUNS ? n : JOIN_RUNS);
-        if (n < JOIN_RUNS || sum.bytes > s->run_bytes)
+        run_sum sum = sum_of(v, n < s->merge_runs ? n : s->merge_runs);
+        if (n < s->merge_runs || sum.bytes > s->run_bytes)
             continue;
         if (sum.rows > s->inline_rows && (leave(s, v, n) || sum.rows > PRESSED_ROWS_MAX))
             continue;
-        mem_chunk *made = merge_runs(s->account, v, JOIN_RUNS);
-        return made != NULL && list_put(s, at, JOIN_RUNS, made);
+        mem_chunk *made = merge_runs(s->account, v, s->merge_runs);
+        return made != NULL && list_put(s, at, s->merge_runs, made);
     }
     return false;
 }

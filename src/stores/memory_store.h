@@ -8,7 +8,10 @@
 
 #include "stores/memory_chunk.h"
 
-enum { MEM_OPEN_ROWS_FIRST = 64 /* of an open chunk; four times more each time one fills up */ };
+enum {
+    MEM_OPEN_ROWS_FIRST = 64, /* of an open chunk; four times more each time one fills up */
+    MEM_MERGE_RUNS_MAX = 32   /* runs that are merged at once */
+};
 
 typedef struct mem_job mem_job;
 
@@ -19,6 +22,7 @@ typedef struct mem_store {
     uint64_t join_bytes;          /* chunks are joined up to this size */
     int64_t inline_rows;          /* runs are merged within a write up to so many rows */
     uint64_t run_bytes;           /* and up to this size at all */
+    size_t merge_runs;            /* so many of one tier become one */
     /* of the writer: write and seal, which come one at a time */
     mem_chunk *open;   /* the last of `building`, which holds it; NULL: none */
     int64_t open_room; /* rows asked for when it was opened */

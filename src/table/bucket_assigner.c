@@ -389,6 +389,8 @@ static int write_index(index_prepare *q, size_t i, const pml_buf *hashes, pml_er
                                 .row_count = b->file.rows};
     PML_RETURN_IF(pml_hash_index__write(made, &f->index_path, &f->arena, q->a->table, f->partition, f->bucket, hashes, q->a->uuid,
                                         q->a->counter++, err));
+    f->changes->v[f->changes->n++] = (pml_key_change){
+        f->bucket, name == NULL ? 0 : pml_hash_index__print(f->bucket, name), pml_hash_index__print(f->bucket, made->name)};
     f->index = made; /* it exists: deleted with the others from now on */
     f->index_before = name == NULL ? NULL : before;
     q->names[i] = pml_env__strdup(q->a->env, made->name);
@@ -402,6 +404,7 @@ static int write_partition(index_prepare *q, size_t last, pml_error *err)
     pml_env *env = q->a->env;
     size_t n_dirty = 0, k = 0;
     pml_buf **of_bucket = NULL, *bufs = NULL;
+    pml_key_changes *changes = NULL;
     int rc = PML_OK;
     for (size_t i = last; i > 0; i = q->next[i - 1])
         n_dirty += bucket_at(q, i - 1)->dirty;
@@ -409,8 +412,14 @@ static int write_partition(index_prepare *q, size_t last, pml_error *err)
         return PML_OK;
     of_bucket = pml_env__calloc(env, p->n, sizeof *of_bucket);
     bufs = pml_env__calloc(env, n_dirty, sizeof *bufs);
-    if (of_bucket == NULL || bufs == NULL)
+    changes = pml_key_changes__new(env, n_dirty);
+    if (of_bucket == NULL || bufs == NULL || changes == NULL)
         PML_TRY(pml_error__no_memory(err));
+    for (size_t i = last; i > 0; i = q->next[i - 1]) {
+        pml_key_changes__release(q->v[i - 1]->changes); /* of a prepare that failed */
+        pml_key_changes__acquire(changes);
+        q->v[i - 1]->changes = changes;
+    }
     for (size_t i = last; i > 0; i = q->next[i - 1])
         if (bucket_at(q, i - 1)->dirty) {
             pml_buf__init(&bufs[k], env, SIZE_MAX / 2);
@@ -423,6 +432,7 @@ static int write_partition(index_prepare *q, size_t last, pml_error *err)
 out:
     for (size_t i = 0; bufs != NULL && i < k; i++)
         pml_buf__clear(&bufs[i]);
+    pml_key_changes__release(changes);
     pml_env__free(env, bufs);
     pml_env__free(env, of_bucket);
     return rc;

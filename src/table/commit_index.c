@@ -5,7 +5,8 @@
  *
  * Java relies on there being one writer: of two that add keys at once the later commit replaces the index files of the earlier one, whose
  * keys then come twice. Here each message says by which index files its buckets were chosen, and the base must have these:
- *   - messages of this process say what stands for all files of the partition (pml_new_files.keys);
+ *   - messages of this process say what stands for all files of the partition (pml_new_files.keys), besides which only files of the
+ *     same prepare may be there: its messages may be committed one by one;
  *   - those out of bytes name the one file that theirs replaces. Java's do not: there the new file must hold all hashes of the present one;
  *   - a bucket that gets rows and no new index file must have one.
  * Several prepares may be in one commit, in their order.
@@ -17,7 +18,8 @@
 #include "table/hash_index.h"
 
 typedef struct partition_keys {
-    uint64_t at_group, now; /* what stands for the files: before the messages of one prepare, and now */
+    uint64_t now;                   /* what stands for the files */
+    const pml_key_changes *changes; /* of the prepare whose messages are looked at */
 } partition_keys;
 
 typedef struct index_change {
@@ -51,6 +53,17 @@ static int keys_of(partition_keys **out, index_change *c, pml_bytes partition, p
     return PML_OK;
 }
 
+/* The index file that a bucket has now; NULL: none. *at (NULL: unwanted): its number. */
+static int entry_of(const pml_index_entry **out, size_t *at, index_change *c, pml_bytes partition, int32_t bucket, pml_error *err)
+{
+    PML_RETURN_IF(bucket_key(c, partition, bucket, err));
+    size_t found = (size_t)(uintptr_t)pml_map__get(&c->by_bucket, c->key.data, c->key.len);
+    *out = found == 0 ? NULL : &c->v[found - 1];
+    if (at != NULL)
+        *at = found - 1;
+    return PML_OK;
+}
+
 static int load_base(index_change *c, const pml_snapshot *latest, size_t n_new, pml_error *err)
 {
     pml_index_entries base = {0};
@@ -73,7 +86,6 @@ static int load_base(index_change *c, const pml_snapshot *latest, size_t n_new, 
             return pml_error__no_memory(err);
         PML_RETURN_IF(keys_of(&p, c, base.v[i].partition, err));
         p->now += pml_hash_index__print(base.v[i].bucket, base.v[i].name);
-        p->at_group = p->now;
     }
     return PML_OK;
 }
@@ -113,30 +125,47 @@ static bool follows(const pml_new_files *f, const pml_index_entry *now)
     return now == NULL ? f->index_before == NULL : f->index_before != NULL && strcmp(now->name, f->index_before->name) == 0;
 }
 
+/* What stands for the files when the table has but those that the bucket was chosen by and those of the same prepare that are there. */
+static int expected(uint64_t *out, index_change *c, const pml_new_files *f, pml_error *err)
+{
+    *out = f->keys;
+    for (size_t i = 0; f->changes != NULL && i < f->changes->n; i++) {
+        const pml_key_change *k = &f->changes->v[i];
+        const pml_index_entry *now;
+        PML_RETURN_IF(entry_of(&now, NULL, c, f->partition, k->bucket, err));
+        if (now != NULL && pml_hash_index__print(k->bucket, now->name) == k->after)
+            *out += k->after - k->before;
+    }
+    return PML_OK;
+}
+
 static int check_known(index_change *c, const pml_new_files *f, const pml_index_entry *now, partition_keys *p, pml_error *err)
 {
-    if (f->keys != p->at_group) {
-        p->at_group = p->now; /* the first message of the next prepare */
-        if (f->keys != p->now)
-            return conflict(c, f, "their bucket was chosen by other index files than the partition has", err);
-    }
+    uint64_t keys = f->keys;
+    bool first = f->changes == NULL || f->changes != p->changes;
+    p->changes = f->changes;
+    if (first && keys != p->now)
+        PML_RETURN_IF(expected(&keys, c, f, err));
+    if (first && keys != p->now)
+        return conflict(c, f, "their bucket was chosen by other index files than the partition has", err);
     return follows(f, now) ? PML_OK : conflict(c, f, "others in this commit add keys to the bucket, too", err);
 }
 
 static int add_message(index_change *c, const pml_new_files *f, pml_error *err)
 {
     partition_keys *p;
-    PML_RETURN_IF(bucket_key(c, f->partition, f->bucket, err));
-    size_t at = (size_t)(uintptr_t)pml_map__get(&c->by_bucket, c->key.data, c->key.len);
-    const pml_index_entry *now = at == 0 ? NULL : &c->v[at - 1];
+    const pml_index_entry *now;
+    size_t at;
+    PML_RETURN_IF(entry_of(&now, &at, c, f->partition, f->bucket, err));
     PML_RETURN_IF(keys_of(&p, c, f->partition, err));
     PML_RETURN_IF(f->has_keys ? check_known(c, f, now, p, err) : check_named(c, f, now, err));
+    PML_RETURN_IF(bucket_key(c, f->partition, f->bucket, err));
     if (pml_map__put(&c->touched, c->key.data, c->key.len, c, NULL) != PML_OK)
         return pml_error__no_memory(err);
     if (f->index == NULL)
         return PML_OK;
     if (now != NULL) {
-        c->gone[at - 1] = true;
+        c->gone[at] = true;
         p->now -= pml_hash_index__print(now->bucket, now->name);
     }
     c->v[c->n] = *f->index;

@@ -7,6 +7,7 @@
 #define PML_TABLE_ROLLING_H
 
 #include "table/file_shape.h"
+#include "table/key_changes.h"
 
 /* The files of one partition-bucket that wait for a commit, and where they lie. Owns an arena. */
 typedef struct pml_new_files {
@@ -24,6 +25,7 @@ typedef struct pml_new_files {
        without has_keys nobody knows them any more. */
     bool has_keys;
     uint64_t keys;
+    pml_key_changes *changes; /* those of all messages of the prepare for the partition, a reference; NULL: none of them has new keys */
     const pml_index_entry *index, *index_before; /* the new index file and the one that it replaces; NULL: none */
     const char *index_path;
     bool copied; /* came from bytes, or went into some: others may have committed them */
