@@ -34,6 +34,7 @@ typedef struct race_options {
     bool faults;        /* files fail and are slow: race_disturb is one of the actors */
     bool short_tickets; /* they live for a millisecond of a clock that race_tickets moves */
     bool late_merges;   /* batches are runs, and as many as can be are merged by the store's thread */
+    bool expires;       /* the snapshot that is advanced to may be gone */
     bool stale;         /* nobody's commit can write the hint of the latest snapshot */
 } race_options;
 
