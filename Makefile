@@ -49,6 +49,7 @@ check-long:
 	ROUNDS=$$(($(LONG_ROUNDS) - $(LONG_ROUNDS) / 2)) SEED=$$(($(LONG_SEED) + 100000000)) build/long/tests/test_realtime_keyed_law && wait $$half
 	@STEPS=$(LONG_STEPS) SEED=$(LONG_SEED) build/long/tests/test_realtime_model
 	@DEPTH=5 build/long/tests/test_realtime_sequences_model
+	@DEPTH=6 TEST='every_sequence_of_one_bucket*' build/long/tests/test_realtime_sequences_model
 	@DEPTH=5 build/long/tests/test_stores_collapse_model
 	@HOT=1000000 SEED=$(LONG_SEED) build/long/tests/test_realtime_keyed_many
 	@ROUNDS=300 SEED=$(LONG_SEED) build/long/tests/test_realtime_interleaving
