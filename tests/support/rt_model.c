@@ -336,6 +336,7 @@ static void set_up(rt_model *m)
     if (m->o->keyed) {
         m->shape.keyed = &rt_variants[m->o->script != NULL ? (int64_t)(m->o->seed / 2 % rt_n_variants) : model_below(m, (int64_t)rt_n_variants)];
         m->shape.salt = m->o->seed;
+        m->shape.collapse = m->shape.keyed->engine == RT_LAST && m->o->mutant == RT_MUTANT_NONE && m->o->script == NULL && m->o->seed % 2 == 0;
     }
     m->n_parts = !m->shape.partitioned ? 1 : m->o->keyed ? RT_NULL_PARTITION : RT_PARTITIONS; /* a key has no null */
     m->n_pbs = m->n_parts * m->n_buckets;
