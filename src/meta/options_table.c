@@ -268,7 +268,6 @@ const pml_option_rule pml_option_rules[] = {
     IGNORED("warehouse", STRING, NULL, ENGINE),
     /* real-time */
     HONOURED("realtime.enabled", BOOL, "false", NULL),
-    IGNORED("realtime.primary-key.preview", BOOL, "false", "live rows with a primary key are no preview any more"),
     HONOURED("realtime.store", STRING, "memory", NULL),
     HONOURED("realtime.store.plugin-path", STRING, NULL, NULL),
     HONOURED("realtime.store.stats-mode", ENUM, "none", "none|keys|full"),
@@ -280,6 +279,7 @@ const pml_option_rule pml_option_rules[] = {
     HONOURED("realtime.offset-mode", ENUM, "assigned", "assigned|external"),
     HONOURED("realtime.validate-input", ENUM, "basic", "trusted|basic|full"),
     HONOURED("realtime.append.accept-update-after", BOOL, "false", NULL),
+    HONOURED("realtime.allow-float-key", BOOL, "false", NULL),
     HONOURED("realtime.verify.commit", ENUM, "hash", "hash|exact|range|off"),
     HONOURED("realtime.verify.order", BOOL, NULL, NULL),
     HONOURED("realtime.auto-advance", BOOL, "true", NULL),
@@ -287,6 +287,7 @@ const pml_option_rule pml_option_rules[] = {
     HONOURED("realtime.reanchor-interval", DURATION, "10 min", NULL),
     HONOURED("realtime.progress.max-walk", INT, "1000", NULL),
     HONOURED("realtime.plan.retries", INT, "3", NULL),
+    HONOURED("realtime.read.max-fanin", INT, "128", NULL),
     HONOURED("realtime.read-view-ttl", DURATION, "5 min", NULL),
     HONOURED("realtime.reaper", ENUM, "thread", "thread|inline"),
     IGNORED("realtime.*", STRING, NULL, "of a later phase"),

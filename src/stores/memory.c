@@ -88,7 +88,7 @@ static int memory_seal(void *store, void **segment, pml_error *err)
     rc = pml_mem_store__close_chunk(s, err);
     if (rc != PML_OK)
         return rc;
-    pml_mem_store__forget_job(s);
+    pml_mem_store__join_all(s);
     seg = pml_mem_segment__new(s->account);
     if (seg == NULL)
         return pml_store__no_memory(err);

@@ -6,6 +6,8 @@
  *   runs of one tier        of rows with keys are merged, merge_runs at once: a merge costs more than a copy, and readers merge anyhow. Small
  *                           ones within the write, larger ones by the host's thread. What that made the writer puts in its place with
  *                           its next chunk, so that nobody else ever changes the building list
+ *   the runs of a segment   are merged into one when it is sealed, where they are small together: several seals in a row would leave
+ *                           readers more runs than one write buffer ever has
  *
  * All that is only for readers' sake: what fails here is left for the next time.
  */
@@ -354,5 +356,30 @@ void pml_mem_store__join(mem_store *s)
     }
     job_finish(s);
     while (s->building != NULL && merge_some(s)) /* bounded: every round leaves fewer runs */
+        continue;
+}
+
+/* One run of each JOB_RUNS_MAX neighbours. Whether something in the list has changed. */
+static bool merge_all_pass(mem_store *s)
+{
+    bool changed = false;
+    for (size_t at = 0; at < s->building->n; at++) {
+        mem_chunk *v[JOB_RUNS_MAX];
+        size_t left = s->building->n - at, n = left < JOB_RUNS_MAX ? left : JOB_RUNS_MAX;
+        for (size_t i = 0; i < n; i++)
+            v[i] = (mem_chunk *)s->building->items[at + i];
+        mem_chunk *made = n < 2 ? NULL : merge_runs(s->account, v, n);
+        changed = (made != NULL && list_put(s, at, n, made)) || changed;
+    }
+    return changed;
+}
+
+void pml_mem_store__join_all(mem_store *s)
+{
+    job_finish(s);
+    pml_mem_store__forget_job(s);
+    if (!s->account->can_copy || !s->keyed || s->building == NULL || s->building_rows > s->inline_rows || s->building_bytes > s->run_bytes)
+        return;
+    while (s->building->n > 1 && merge_all_pass(s)) /* bounded: every pass leaves fewer runs */
         continue;
 }

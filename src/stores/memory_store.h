@@ -49,6 +49,8 @@ int pml_mem_store__close_chunk(mem_store *s, pml_error *err);
 void pml_mem_store__join(mem_store *s);
 /* The newest chunk, which has just been closed, gives its free room back. */
 void pml_mem_store__copy_last(mem_store *s);
+/* Before a seal: as few runs as can be within a call, and what is merged meanwhile is not wanted any more. No chunk is open. */
+void pml_mem_store__join_all(mem_store *s);
 /* What is merged meanwhile is not wanted any more. */
 void pml_mem_store__forget_job(mem_store *s);
 

@@ -39,7 +39,7 @@ static void open_world(world *w, uint64_t seed, const setting *o)
     static const char fields[] =
         "{\"fields\":[{\"name\":\"id\",\"type\":\"BIGINT NOT NULL\"},{\"name\":\"s\",\"type\":\"INT\"},{\"name\":\"v\",\"type\":\"BIGINT\"}],"
         "\"partitionKeys\":[],\"primaryKeys\":[\"id\"],\"comment\":\"\",\"options\":{\"realtime.enabled\":\"true\",\"bucket\":\"%d\","
-        "\"realtime.primary-key.preview\":\"true\",\"realtime.memory.inline-merge-rows\":\"%d\",\"realtime.memory.collapse\":\"%s\"%s%s}}";
+        "\"realtime.memory.inline-merge-rows\":\"%d\",\"realtime.memory.collapse\":\"%s\"%s%s}}";
     char json[JSON_MAX];
     const pml_file_system fast = rt_kit_fs();
     pml_error err = PML_ERROR_INIT;
