@@ -34,7 +34,8 @@ typedef struct pml_lookup_base {
     pml_field *key_fields;    /* the same */
     const pml_type **key_types;
     int32_t *key_at;          /* of each column of the table: its place in the key, -1: none */
-    bool partition_in_key;    /* a key tells its partition */
+    bool float_in_key;        /* FLOAT or DOUBLE: equal keys may have other bits */
+    bool partition_in_key;    /* a key tells its partition; one with a FLOAT or DOUBLE does not, since partitions are told by their bits */
     bool placeable;           /* and its bucket, where the number of buckets is fixed */
     pml_map buckets;          /* pml_partition__bucket_key -> pml_lookup_bucket */
     pml_map partitions;       /* partition -> pml_lookup_partition */
