@@ -15,6 +15,7 @@
 #include "realtime/rt_context.h"
 #include "realtime/rt_host.h"
 #include "support/test_env.h"
+#include "util/hash.h"
 
 enum { SCHEMA = 4, DEPTH_MAX = 8, SYSTEM = PML_RT_KEYED_SYSTEM, COLUMNS = SYSTEM + 2, OWN_RUN = 1 << 16 /* bytes: too many for the open chunk */ };
 
@@ -222,7 +223,7 @@ static void check_segment(world *w, size_t i)
         if (there[o] != 0 && (o < begin || o >= end))
             fail_msg("%s: the segment [%lld, %lld) has the row %lld", w->path, (long long)begin, (long long)end, (long long)o);
         if (there[o] == 0 && o >= begin && o < end)
-            hash -= pml_rt_mix64((uint64_t)o);
+            hash -= pml_hash__mix64((uint64_t)o);
     }
     answer(want, w, NULL, begin, end);
     answer(got, w, there, begin, end);
