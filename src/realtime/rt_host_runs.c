@@ -218,10 +218,44 @@ static int compare_key(const pml_rt_layout *l, const struct ArrowArray *run, int
     return 0;
 }
 
+/* The first row of a sorted column that is not below the value of another: without calls, and without branches that nobody foresees,
+   since a lookup asks this of every run. */
+#define FIRST_NOT_BELOW(name, ctype)                                                                         \
+    static int64_t name(const struct ArrowArray *a, int64_t n, const struct ArrowArray *b, int64_t row)      \
+    {                                                                                                        \
+        const uint8_t *values = (const uint8_t *)a->buffers[1] + a->offset * (int64_t)sizeof(ctype);         \
+        int64_t at = 0;                                                                                      \
+        ctype key, v;                                                                                        \
+        memcpy(&key, (const uint8_t *)b->buffers[1] + (b->offset + row) * (int64_t)sizeof key, sizeof key);  \
+        while (n > 0) {                                                                                      \
+            int64_t half = n / 2;                                                                            \
+            memcpy(&v, values + (at + half) * (int64_t)sizeof v, sizeof v);                                  \
+            at += v < key ? half + 1 : 0;                                                                    \
+            n = v < key ? n - half - 1 : half;                                                               \
+        }                                                                                                    \
+        return at;                                                                                           \
+    }
+FIRST_NOT_BELOW(first_not_below_32, int32_t)
+FIRST_NOT_BELOW(first_not_below_64, int64_t)
+
+/* By the first column alone, in the order that row_order.c has; -1: of other types. */
+static int64_t first_column_bound(const pml_order_column *c, const struct ArrowArray *run, const struct ArrowArray *keys, int64_t key_row)
+{
+    const struct ArrowArray *a = run->children[c->position];
+    pml_type_kind kind = c->type->kind;
+    if (kind == PML_TYPE_BIGINT || kind == PML_TYPE_TIMESTAMP || kind == PML_TYPE_TIMESTAMP_LTZ)
+        return first_not_below_64(a, run->length, keys->children[0], key_row);
+    if (kind == PML_TYPE_INT || kind == PML_TYPE_DATE || kind == PML_TYPE_TIME)
+        return first_not_below_32(a, run->length, keys->children[0], key_row);
+    return -1;
+}
+
 /* The first row that is not below the key. */
 static int64_t lower_bound(const pml_rt_layout *l, const struct ArrowArray *run, const struct ArrowArray *keys, int64_t key_row)
 {
-    int64_t lo = 0, hi = run->length;
+    int64_t first = first_column_bound(&l->sorter.keys.columns[0], run, keys, key_row), lo = first < 0 ? 0 : first, hi = run->length;
+    if (first >= 0 && keys->n_children == 1)
+        return first;
     while (lo < hi) {
         int64_t mid = lo + (hi - lo) / 2;
         if (compare_key(l, run, mid, keys, key_row) < 0)
