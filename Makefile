@@ -37,7 +37,7 @@ check:
 	@ctest --test-dir build/debug-asan -j $(JOBS) --output-on-failure --no-tests=error
 
 # What random tests of live tables with a primary key take longer for than `make check` has: in the optimised build.
-LONG_TESTS = keyed_law model sequences_model interleaving
+LONG_TESTS = keyed_law model sequences_model interleaving keyed_many
 LONG_ROUNDS ?= 500
 LONG_STEPS ?= 1000000
 LONG_SEED ?= 20261130
@@ -50,6 +50,7 @@ check-long:
 	@STEPS=$(LONG_STEPS) SEED=$(LONG_SEED) build/long/tests/test_realtime_model
 	@DEPTH=5 build/long/tests/test_realtime_sequences_model
 	@DEPTH=5 build/long/tests/test_stores_collapse_model
+	@HOT=1000000 SEED=$(LONG_SEED) build/long/tests/test_realtime_keyed_many
 	@ROUNDS=300 SEED=$(LONG_SEED) build/long/tests/test_realtime_interleaving
 
 check-tsan:

@@ -196,7 +196,8 @@ int pml_rt_write__range(pml_rt_range *out, const rt_write_call *k, const rt_pb *
 
 static int give_to_store(rt_pb *pb, pml_rt_batch *b, pml_error *err)
 {
-    pml_error own = PML_ERROR_INIT; /* the caller may not want the error, but its flags decide */
+    pml_error own; /* the caller may not want the error, but its flags decide */
+    pml_error__clear(&own);
     pml_rt__assert_store_call();
     int rc = pb->vt->write(pb->store, b, &own);
     if (rc == PML_OK)

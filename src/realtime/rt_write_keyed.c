@@ -22,7 +22,7 @@ typedef struct keyed_room {
 typedef struct keyed_call {
     rt_write_call *k;
     pml_env *env;
-    struct ArrowArray view, *columns; /* the transport's columns of the batch, those of the system empty; owns nothing */
+    struct ArrowArray view, *columns; /* the transport's columns of the batch, those of the system empty; owns nothing. columns: room */
     struct ArrowArray **children;
     keyed_room *room;
     int8_t *kinds;      /* NULL: all +I */
@@ -55,13 +55,16 @@ static int make_view(keyed_call *c, pml_error *err)
     c->children = few ? c->room->children : pml_env__alloc(c->env, l->n_fields * sizeof(struct ArrowArray *));
     if (c->columns == NULL || c->children == NULL)
         return pml_error__no_memory(err);
-    for (size_t i = 0; i < l->n_fields; i++) {
-        c->children[i] = &c->columns[i];
-        if (i < PML_RT_KEYED_SYSTEM) {
-            c->columns[i] = (struct ArrowArray){0};
+    c->columns[0] = (struct ArrowArray){0};
+    for (size_t i = 0; i < PML_RT_KEYED_SYSTEM; i++)
+        c->children[i] = &c->columns[0];
+    for (size_t i = PML_RT_KEYED_SYSTEM; i < l->n_fields; i++) {
+        struct ArrowArray *given = batch->children[i - PML_RT_KEYED_SYSTEM + skip];
+        bool fits = batch->offset == 0 && given->length == batch->length;
+        c->children[i] = fits ? given : &c->columns[i];
+        if (fits)
             continue;
-        }
-        c->columns[i] = *batch->children[i - PML_RT_KEYED_SYSTEM + skip];
+        c->columns[i] = *given;
         c->columns[i].offset += batch->offset;
         if (c->columns[i].length != batch->length)
             c->columns[i].null_count = c->columns[i].null_count == 0 ? 0 : -1;
@@ -267,9 +270,8 @@ static int move_slice(keyed_call *c, pml_error *err)
     const keyed_slice s = slice_of(c, 0);
     size_t first = c->k->has_offsets ? 1 : 0;
     rt_keyed_batch b;
-    PML_RETURN_IF(pml_rt_keyed_batch__new(&b, c->env, l->n_fields, s.kept.n, err));
+    PML_RETURN_IF(pml_rt_keyed_batch__new(&b, c->env, l->n_fields, s.kept.n, c->k->array, first, err));
     fill_system(&b, c, &s);
-    pml_rt_keyed_batch__move(&b, c->k->array, first);
     int rc = write_slice(c, c->pbs[0], &s, &b, err);
     if (rc != PML_OK && b.array.release != NULL)
         pml_rt_keyed_batch__give_back(&b, c->k->array, first);
@@ -295,9 +297,8 @@ static int copy_slices(keyed_call *c, pml_error *err)
     for (size_t i = 0; i < c->n_slices; i++) {
         const keyed_slice s = slice_of(c, i);
         rt_keyed_batch b;
-        PML_TRY(pml_rt_keyed_batch__new(&b, c->env, l->n_fields, s.kept.n, err));
+        PML_TRY(pml_rt_keyed_batch__new(&b, c->env, l->n_fields, s.kept.n, &copies[i], 0, err));
         fill_system(&b, c, &s);
-        pml_rt_keyed_batch__move(&b, &copies[i], 0);
         rc = write_slice(c, c->pbs[i], &s, &b, err);
         pml_array__release(&b.array);
         PML_TRY(rc);
