@@ -5,10 +5,12 @@
  * their offsets and sequence numbers, in the order in which they came. Rows that the table's options pass over take an offset and nothing
  * else.
  */
+#include <math.h>
 #include <string.h>
 
 #include "realtime/rt_keyed_batch.h"
 #include "realtime/rt_write.h"
+#include "util/hash.h"
 
 enum { FEW_COLUMNS = 24 };
 
@@ -91,20 +93,37 @@ static int find_kinds(keyed_call *c, pml_error *err)
     return pml_row_kinds__of(&c->kinds, &ctx->kinds, &table, given, err);
 }
 
-/* What has no place in the order of rows: NaN in a sequence field. */
+/* The first row, of all or of the first ones, whose value has no place in the order of rows, -1: none. That is NaN, and as a key -0.0,
+   which comparisons take for 0.0 and everything that looks at bits does not. */
+static int64_t find_unordered(const pml_field *f, const struct ArrowArray *a, int64_t rows, bool is_key)
+{
+    bool single = f->type.kind == PML_TYPE_FLOAT;
+    if (!single && f->type.kind != PML_TYPE_DOUBLE)
+        return -1;
+    for (int64_t row = 0; row < rows; row++) {
+        int64_t at = a->offset + row;
+        double v = single ? (double)((const float *)a->buffers[1])[at] : ((const double *)a->buffers[1])[at];
+        if ((isnan(v) || (is_key && v == 0 && signbit(v))) && !pml_array__is_null(a, row))
+            return row;
+    }
+    return -1;
+}
+
 static int check_order(const keyed_call *c, pml_error *err)
 {
     const pml_rt_layout *l = c->k->w->ctx->layout;
-    for (size_t i = 0; i < l->merge.n_sequence; i++) {
-        const pml_field *f = &l->fields[l->merge.sequence[i]];
-        const struct ArrowArray *a = c->view.children[l->merge.sequence[i]];
-        for (int64_t row = 0; (f->type.kind == PML_TYPE_FLOAT || f->type.kind == PML_TYPE_DOUBLE) && row < c->view.length; row++) {
-            bool nan = f->type.kind == PML_TYPE_FLOAT ? ((const float *)a->buffers[1])[a->offset + row] != ((const float *)a->buffers[1])[a->offset + row]
-                                                      : ((const double *)a->buffers[1])[a->offset + row] != ((const double *)a->buffers[1])[a->offset + row];
-            if (nan && !pml_array__is_null(a, row))
-                return pml_error__at(err, PML_E_INVAL, PML_PLACE_ROW, NULL,
-                                     "row %lld: the sequence field %s is NaN, which has no place in the order of rows", (long long)row, f->name);
-        }
+    for (size_t i = 0; i < l->merge.n_keys + l->merge.n_sequence; i++) {
+        bool is_key = i < l->merge.n_keys;
+        int32_t at = is_key ? l->merge.keys[i] : l->merge.sequence[i - l->merge.n_keys];
+        int64_t row = find_unordered(&l->fields[at], c->view.children[at], c->view.length, is_key);
+        if (row < 0)
+            continue;
+        if (is_key)
+            return pml_error__at(err, PML_E_INVAL, PML_PLACE_ROW, NULL,
+                                 "row %lld: the key column %s is NaN or -0.0, which is no key that every reader finds (write 0.0)", (long long)row,
+                                 l->fields[at].name);
+        return pml_error__at(err, PML_E_INVAL, PML_PLACE_ROW, NULL,
+                             "row %lld: the sequence field %s is NaN, which has no place in the order of rows", (long long)row, l->fields[at].name);
     }
     return PML_OK;
 }
@@ -202,7 +221,7 @@ static int write_locked(rt_slice_offsets *o, keyed_call *c, rt_pb *pb, const key
         b->offsets[i] += base;
     }
     for (int64_t i = 0; !o->dense && i < n; i++)
-        o->hash += pml_rt_mix64((uint64_t)b->offsets[i]);
+        o->hash += pml_hash__mix64((uint64_t)b->offsets[i]);
     pml_rt_batch batch = {.struct_size = sizeof batch,
                           .array = &b->array,
                           .schema_id = c->k->w->table->schema->id,
