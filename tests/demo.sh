@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Both parts of the demo with a few flights: killed half way, started again, compared with the file and the model. Then the table must
-# differ from what another file says, so that the comparison is one. demo.sh PML_DEMO PML
+# Both parts of the demo with a few flights: killed half way, started again, compared with the file and the model. Then the table
+# must differ from what another file says, so that the comparison is one. demo.sh PML_DEMO PML
 set -eu
 demo=$1 pml=$2
 dir=$(mktemp -d)
@@ -14,9 +14,10 @@ awk 'BEGIN {
     for (i = 0; i < 3000; i++) {
         late = i % 50 - 10
         flown = i % 41 > 0; landed = flown && i % 67 > 0
-        printf "2013,%d,%d,%s,700,%s,%s,900,%s,%s,%d,%s,JFK,%s,%s,500,7,0,2013-01-01T12:00:00Z\n", 1 + int(i / 1500), \
-            1 + int(i % 1500 / 60), flown ? (late < 0 ? 660 + late : 700 + late) : "NA", flown ? late : "NA", landed ? 900 + i % 60 : "NA", \
-            landed ? i % 60 : "NA", i % 3 ? "UA" : "B6", i, flown ? "N" i : "NA", i % 2 ? "BOS" : "SFO", landed ? 100 + i % 60 : "NA"
+        printf "2013,%d,%d,%s,700,%s,%s,900,%s,%s,%d,%s,JFK,%s,%s,500,7,0,2013-01-01T12:00:00Z\n", \
+            1 + int(i / 1500), 1 + int(i % 1500 / 60), flown ? (late < 0 ? 660 + late : 700 + late) : "NA", \
+            flown ? late : "NA", landed ? 900 + i % 60 : "NA", landed ? i % 60 : "NA", i % 3 ? "UA" : "B6", i, \
+            flown ? "N" i : "NA", i % 2 ? "BOS" : "SFO", landed ? 100 + i % 60 : "NA"
     }
 }' >"$dir/flights.csv"
 

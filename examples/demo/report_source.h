@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The source of table flight_status: the reports of a timetable, without those that are committed. A report's place is its offset. */
+/* The source of table flight_status: the reports of a timetable that are not committed. The offset of a report is its place. */
 #ifndef DEMO_REPORT_SOURCE_H
 #define DEMO_REPORT_SOURCE_H
 

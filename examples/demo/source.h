@@ -19,7 +19,8 @@ typedef struct source {
 
 /* Opens the file at its start and loads what is committed. PML_E_PROGRESS_LOST when the table does not know it any more. */
 int source_open(source *s, pml_table *table, const char *csv, int64_t batch_rows, pml_error *err);
-/* Up to batch_rows consecutive rows in s->write_schema; *last_row is the number of the last one. out->release is NULL at the end. */
+/* Up to batch_rows consecutive rows in s->write_schema; *last_row is the number of the last one. out->release is NULL at the
+   end. */
 int source_next(struct ArrowArray *out, int64_t *last_row, source *s, pml_error *err);
 void source_close(source *s);
 

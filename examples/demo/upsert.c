@@ -45,8 +45,8 @@ static int lookup_row(struct ArrowArray *out, upsert *u, const flight *f, pml_er
     struct ArrowSchema schema = {0};
     const pml_literal key[] = {{month, (size_t)snprintf(month, sizeof month, "%" PRId32, f->month)},
                                {day, (size_t)snprintf(day, sizeof day, "%" PRId32, f->day)},
-                               {f->carrier, strlen(f->carrier)},
                                {number, (size_t)snprintf(number, sizeof number, "%" PRId32, f->flight)},
+                               {f->carrier, strlen(f->carrier)},
                                {f->origin, strlen(f->origin)}};
     *out = (struct ArrowArray){0};
     int rc = pml_lookup_key_schema(&schema, u->lookup, err);
