@@ -37,18 +37,20 @@ check:
 	@ctest --test-dir build/debug-asan -j $(JOBS) --output-on-failure --no-tests=error
 
 # What random tests of live tables with a primary key take longer for than `make check` has: in the optimised build.
-LONG_TESTS = keyed_law model sequences_model interleaving
+LONG_TESTS = keyed_law model sequences_model interleaving keyed_many
 LONG_ROUNDS ?= 500
 LONG_STEPS ?= 1000000
 LONG_SEED ?= 20261130
 check-long:
 	@scripts/bootstrap
 	@$(generator) cmake --preset release -B build/long -DPML_TESTS=ON $(CMAKE_FLAGS) --log-level=WARNING >/dev/null
-	@cmake --build build/long -j $(JOBS) --target $(LONG_TESTS:%=test_realtime_%)
+	@cmake --build build/long -j $(JOBS) --target $(LONG_TESTS:%=test_realtime_%) test_stores_collapse_model
 	@ROUNDS=$$(($(LONG_ROUNDS) / 2)) SEED=$(LONG_SEED) build/long/tests/test_realtime_keyed_law & half=$$!; \
 	ROUNDS=$$(($(LONG_ROUNDS) - $(LONG_ROUNDS) / 2)) SEED=$$(($(LONG_SEED) + 100000000)) build/long/tests/test_realtime_keyed_law && wait $$half
 	@STEPS=$(LONG_STEPS) SEED=$(LONG_SEED) build/long/tests/test_realtime_model
 	@DEPTH=5 build/long/tests/test_realtime_sequences_model
+	@DEPTH=5 build/long/tests/test_stores_collapse_model
+	@HOT=1000000 SEED=$(LONG_SEED) build/long/tests/test_realtime_keyed_many
 	@ROUNDS=300 SEED=$(LONG_SEED) build/long/tests/test_realtime_interleaving
 
 check-tsan:

@@ -293,16 +293,12 @@ int bench_live_open(pml_rt_context **context, pml_rt_writer **writer, bench *b, 
 
 int bench_keys_open(pml_rt_context **context, pml_rt_writer **writer, bench *b, pml_error *err)
 {
-    const pml_option_pair preview = {"realtime.primary-key.preview", "true"};
-    pml_rt_context_options o = PML_RT_CONTEXT_OPTIONS_INIT;
     int rc = PML_OK;
-    o.options = &preview;
-    o.n_options = 1;
     b->key = "id";
     if (b->table == NULL)
         rc = bench_create(b, "\"bucket\":\"1\",\"write-only\":\"true\",\"realtime.enabled\":\"true\"", 0, err);
     if (rc == PML_OK)
-        rc = pml_rt_context_open(context, b->env, &o, err);
+        rc = pml_rt_context_open(context, b->env, NULL, err);
     return rc == PML_OK ? pml_rt_writer_open(writer, b->table, *context, NULL, err) : rc;
 }
 

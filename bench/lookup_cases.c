@@ -86,7 +86,6 @@ static int run_memory(bench *b, pml_error *err)
     pml_rt_context *context = NULL;
     pml_rt_writer *writer = NULL;
     b->key = "id";
-    b->options[b->n_options++] = (pml_option_pair){"realtime.primary-key.preview", "true"};
     int rc = bench_live_open(&context, &writer, b, err);
     if (rc == PML_OK)
         rc = bench_batches(b, 0, b->rows, WRITE_ROWS, err);

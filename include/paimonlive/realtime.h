@@ -106,11 +106,12 @@ typedef struct pml_rt_metrics {
     int64_t tickets_expired, pruned_runs; /* pruned: left out of a query by their statistics */
     /* histograms; visible to committed: from the write of the first row of a segment to its commit, one value a segment */
     pml_rt_histogram write_micros, seal_micros, prepare_millis, plan_micros, visible_to_committed_millis;
+    int64_t fanin_exceeded; /* a further counter: merges of more runs than realtime.read.max-fanin, which were done in steps */
 } pml_rt_metrics;
 #define PML_RT_METRICS_INIT \
     {sizeof(pml_rt_metrics), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
      0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, PML_RT_HISTOGRAM_INIT, PML_RT_HISTOGRAM_INIT, PML_RT_HISTOGRAM_INIT,         \
-     PML_RT_HISTOGRAM_INIT, PML_RT_HISTOGRAM_INIT}
+     PML_RT_HISTOGRAM_INIT, PML_RT_HISTOGRAM_INIT, 0}
 /* Takes no write lock. */
 PML_API int pml_rt_context_metrics(pml_rt_metrics *out, pml_rt_context *context, pml_error *err);
 /* The smallest value known to be at or above that many percent (0 to 100) of the counted ones: the end of a bucket, at most twice the

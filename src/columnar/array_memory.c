@@ -26,15 +26,6 @@ const pml_type *pml_layout__own_child(const pml_type *t, size_t i)
     return i == 1 ? &multiset_count : &t->children[i].type;
 }
 
-const char *pml_layout__child_name(const pml_type *t, size_t i)
-{
-    if (t->kind == PML_TYPE_VARIANT)
-        return i == 0 ? "value" : "metadata";
-    if (pml_layout__of(t) == PML_LAYOUT_MAP)
-        return i == 0 ? "key" : "value";
-    return t->kind == PML_TYPE_ROW ? t->children[i].name : "element";
-}
-
 pml_type pml_layout__row(const pml_field *fields, size_t n)
 {
     /* Types are immutable everywhere; the member is only not const so that parsers can fill it. */

@@ -57,17 +57,32 @@ static inline pml_layout pml_layout__of(const pml_type *t)
 /* FIXED: 1, 2, 4, 8, 16; else 0 */
 static inline size_t pml_layout__width(const pml_type *t)
 {
-    if (pml_layout__of(t) != PML_LAYOUT_FIXED)
-        return 0;
-    if (t->kind == PML_TYPE_TINYINT)
-        return 1;
-    if (t->kind == PML_TYPE_SMALLINT)
-        return 2;
-    if (t->kind == PML_TYPE_DECIMAL)
-        return 16;
-    bool eight = t->kind == PML_TYPE_BIGINT || t->kind == PML_TYPE_DOUBLE || t->kind == PML_TYPE_TIMESTAMP ||
-                 t->kind == PML_TYPE_TIMESTAMP_LTZ;
-    return eight ? 8 : 4;
+    switch (t->kind) {
+    case PML_TYPE_TINYINT: return 1;
+    case PML_TYPE_SMALLINT: return 2;
+    case PML_TYPE_INT:
+    case PML_TYPE_FLOAT:
+    case PML_TYPE_DATE:
+    case PML_TYPE_TIME: return 4;
+    case PML_TYPE_BIGINT:
+    case PML_TYPE_DOUBLE:
+    case PML_TYPE_TIMESTAMP:
+    case PML_TYPE_TIMESTAMP_LTZ: return 8;
+    case PML_TYPE_DECIMAL: return 16;
+    case PML_TYPE_BOOLEAN:
+    case PML_TYPE_CHAR:
+    case PML_TYPE_VARCHAR:
+    case PML_TYPE_BINARY:
+    case PML_TYPE_VARBINARY:
+    case PML_TYPE_BLOB:
+    case PML_TYPE_ARRAY:
+    case PML_TYPE_MULTISET:
+    case PML_TYPE_MAP:
+    case PML_TYPE_ROW:
+    case PML_TYPE_VECTOR:
+    case PML_TYPE_VARIANT: break;
+    }
+    return 0;
 }
 
 static inline int64_t pml_layout__buffers(pml_layout layout)
@@ -95,7 +110,17 @@ static inline const pml_type *pml_layout__child(const pml_type *t, size_t i)
     return &t->children[i].type;
 }
 
-const char *pml_layout__child_name(const pml_type *t, size_t i);
+static inline const char *pml_layout__child_name(const pml_type *t, size_t i)
+{
+    if (t->kind == PML_TYPE_ROW)
+        return t->children[i].name;
+    if (t->kind == PML_TYPE_VARIANT)
+        return i == 0 ? "value" : "metadata";
+    if (pml_layout__of(t) == PML_LAYOUT_MAP)
+        return i == 0 ? "key" : "value";
+    return "element";
+}
+
 /* A ROW type over fields, borrowing them: batches and ROW columns are walked by the same code. */
 pml_type pml_layout__row(const pml_field *fields, size_t n);
 /* Nanoseconds of one unit of a TIMESTAMP's Arrow form. */

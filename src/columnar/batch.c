@@ -127,6 +127,13 @@ out:
     return rc;
 }
 
+/* Of a column without offsets and children. n > 0. */
+static inline uint64_t plain_bytes(const struct ArrowArray *a, const pml_type *t, pml_layout layout, int64_t n)
+{
+    uint64_t bytes = pml_array__validity(a) == NULL ? 0 : pml_bits__bytes(n);
+    return bytes + (layout == PML_LAYOUT_BITS ? pml_bits__bytes(n) : (uint64_t)n * pml_layout__width(t));
+}
+
 /* Bytes of the rows [row, row + n) of an array, row counted without the array's own offset. */
 static uint64_t array_bytes(const struct ArrowArray *a, const pml_type *t, int64_t row, int64_t n)
 {
@@ -136,10 +143,8 @@ static uint64_t array_bytes(const struct ArrowArray *a, const pml_type *t, int64
     pml_layout layout = pml_layout__of(t);
     if (n == 0)
         return 0;
-    if (layout == PML_LAYOUT_BITS)
-        return bytes + pml_bits__bytes(n);
-    if (layout == PML_LAYOUT_FIXED)
-        return bytes + (uint64_t)n * pml_layout__width(t);
+    if (layout <= PML_LAYOUT_FIXED)
+        return plain_bytes(a, t, layout, n);
     if (layout == PML_LAYOUT_STRUCT)
         first = start, last = start + n;
     else if (layout == PML_LAYOUT_FIXED_LIST)
@@ -154,8 +159,12 @@ static uint64_t array_bytes(const struct ArrowArray *a, const pml_type *t, int64
         parent = a->children[0];
         first += parent->offset, last += parent->offset;
     }
-    for (size_t i = 0; i < pml_layout__children(t); i++)
-        bytes += array_bytes(parent->children[i], pml_layout__child(t, i), first, last - first);
+    for (size_t i = 0, kids = pml_layout__children(t); i < kids && last > first; i++) {
+        const pml_type *child = pml_layout__child(t, i);
+        pml_layout below = pml_layout__of(child);
+        bytes += below <= PML_LAYOUT_FIXED ? plain_bytes(parent->children[i], child, below, last - first)
+                                           : array_bytes(parent->children[i], child, first, last - first);
+    }
     return bytes;
 }
 

@@ -170,10 +170,8 @@ bool pml_cast__parse_decimal(pml_value *out, const pml_type *t, const char *p, s
 static double decimal_to_double(const pml_type *from, pml_int128 v)
 {
     unsigned __int128 size = v < 0 ? 0 - (unsigned __int128)v : (unsigned __int128)v;
-    if (from->precision <= COMPACT_DIGITS_MAX && size <= INT64_MAX)
-        return (double)(int64_t)v / (double)power_of_ten(from->scale);
-    /* Both numbers exact, so that the quotient is rounded once. */
-    if (size < ((unsigned __int128)1 << 53) && from->scale <= DOUBLE_EXACT_DIGITS)
+    bool exact = size < ((unsigned __int128)1 << 53) && from->scale <= DOUBLE_EXACT_DIGITS; /* both numbers: the quotient is rounded once */
+    if (exact || (from->precision <= COMPACT_DIGITS_MAX && size <= INT64_MAX))
         return (double)(int64_t)v / (double)power_of_ten(from->scale);
     char text[48];
     int at = sizeof text;

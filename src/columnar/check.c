@@ -19,6 +19,15 @@
 /* Rows or elements of one array: more than 32-bit offsets reach, small enough that no product of a width overflows. */
 #define CHECK_LENGTH_MAX ((int64_t)1 << 40)
 
+/* The path and the words are written when they mean something. */
+static void check_start(pml_check *c, pml_check_level level)
+{
+    c->level = level;
+    c->path[0] = "";
+    c->depth = c->failed_depth = 0;
+    c->row = -1;
+}
+
 int pml_check__fail(pml_check *c, int64_t row, const char *format, ...)
 {
     va_list ap;
@@ -30,19 +39,6 @@ int pml_check__fail(pml_check *c, int64_t row, const char *format, ...)
     return PML_E_INVAL;
 }
 
-bool pml_check__enter(pml_check *c, const char *name)
-{
-    if (c->depth + 1 >= PML_CHECK_PATH_MAX)
-        return false;
-    c->path[++c->depth] = name == NULL ? "?" : name;
-    return true;
-}
-
-void pml_check__leave(pml_check *c)
-{
-    c->depth--;
-}
-
 int64_t pml_check__list_row(const struct ArrowArray *a, int64_t row, int64_t n, int64_t e)
 {
     for (int64_t i = row; e >= 0 && i < row + n; i++)
@@ -51,9 +47,8 @@ int64_t pml_check__list_row(const struct ArrowArray *a, int64_t row, int64_t n, 
     return e < 0 ? -1 : row;
 }
 
-static int check_counts(pml_check *c, const pml_type *t, const struct ArrowArray *a, int64_t need)
+static int check_counts(pml_check *c, const pml_type *t, pml_layout layout, const struct ArrowArray *a, int64_t need)
 {
-    pml_layout layout = pml_layout__of(t);
     int64_t kids = layout == PML_LAYOUT_MAP ? 1 : (int64_t)pml_layout__children(t);
     if (a == NULL || a->release == NULL)
         return pml_check__fail(c, -1, "the array is missing or was released");
@@ -77,9 +72,8 @@ static int check_counts(pml_check *c, const pml_type *t, const struct ArrowArray
     return PML_OK;
 }
 
-static int check_buffers(pml_check *c, const pml_type *t, const struct ArrowArray *a)
+static int check_buffers(pml_check *c, const pml_type *t, pml_layout layout, const struct ArrowArray *a)
 {
-    pml_layout layout = pml_layout__of(t);
     if (a->n_buffers < 2 || a->length == 0)
         return PML_OK; /* without rows nobody reads a buffer */
     if (a->buffers[1] == NULL)
@@ -116,7 +110,7 @@ static int check_structure(pml_check *c, const pml_type *t, const struct ArrowAr
 static int check_children(pml_check *c, const pml_type *t, const struct ArrowArray *parent, int64_t row, int64_t n)
 {
     int rc = PML_OK;
-    for (size_t i = 0; i < pml_layout__children(t); i++) {
+    for (size_t i = 0, kids = pml_layout__children(t); i < kids; i++) {
         if (!pml_check__enter(c, pml_layout__child_name(t, i)))
             return pml_check__fail(c, -1, "the type is nested too deeply");
         PML_TRY(check_structure(c, pml_layout__child(t, i), parent->children[i], row, n));
@@ -132,7 +126,7 @@ static int check_entries(pml_check *c, const pml_type *t, const struct ArrowArra
     const pml_field members[2] = {{.type = *pml_layout__child(t, 0)}, {.type = *pml_layout__child(t, 1)}};
     const pml_type entry = pml_layout__row(members, 2);
     const struct ArrowArray *entries = a->children[0];
-    PML_RETURN_IF(check_counts(c, &entry, entries, row + n));
+    PML_RETURN_IF(check_counts(c, &entry, PML_LAYOUT_STRUCT, entries, row + n));
     const uint8_t *bits = pml_array__validity(entries);
     if (bits != NULL && c->level >= PML_CHECK_BASIC && pml_bits__count(bits, entries->offset + row, n) != n)
         return pml_check__fail(c, row, "an entry of a map is null");
@@ -161,11 +155,12 @@ static int check_list(pml_check *c, const pml_type *t, const struct ArrowArray *
 /* row and n: the visible rows, without the array's own offset. */
 static int check_structure(pml_check *c, const pml_type *t, const struct ArrowArray *a, int64_t row, int64_t n)
 {
+    const pml_layout layout = pml_layout__of(t);
     int rc = PML_OK;
     int64_t at;
-    PML_TRY(check_counts(c, t, a, row + n));
-    PML_TRY(check_buffers(c, t, a));
-    switch (pml_layout__of(t)) {
+    PML_TRY(check_counts(c, t, layout, a, row + n));
+    PML_TRY(check_buffers(c, t, layout, a));
+    switch (layout) {
     case PML_LAYOUT_BITS:
     case PML_LAYOUT_FIXED: break;
     case PML_LAYOUT_TEXT:
@@ -230,9 +225,10 @@ int pml_batch__check(const struct ArrowArray *batch, const pml_field *fields, si
                      pml_error *err)
 {
     int rc = PML_OK;
-    pml_check c = {.level = level, .path = {""}, .row = -1};
+    pml_check c;
     const pml_type row = pml_layout__row(fields, n);
     int64_t rows = batch == NULL || batch->release == NULL || batch->length < 0 ? 0 : batch->length;
+    check_start(&c, level);
     PML_TRY(check_structure(&c, &row, batch, 0, rows));
     const uint8_t *bits = pml_array__validity(batch);
     if (batch->null_count > 0 ||

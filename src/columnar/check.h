@@ -20,8 +20,19 @@ typedef struct pml_check {
 /* Returns PML_E_INVAL. */
 int pml_check__fail(pml_check *c, int64_t row, const char *format, ...) PML_PRINTF(3, 4);
 /* PML_E_LIMIT-free step down; false when the type is nested too deeply. */
-bool pml_check__enter(pml_check *c, const char *name);
-void pml_check__leave(pml_check *c);
+static inline bool pml_check__enter(pml_check *c, const char *name)
+{
+    if (c->depth + 1 >= PML_CHECK_PATH_MAX)
+        return false;
+    c->path[++c->depth] = name == NULL ? "?" : name;
+    return true;
+}
+
+static inline void pml_check__leave(pml_check *c)
+{
+    c->depth--;
+}
+
 /* The row of a list array whose elements contain element e (an index into the child without the child's offset). */
 int64_t pml_check__list_row(const struct ArrowArray *a, int64_t row, int64_t n, int64_t e);
 

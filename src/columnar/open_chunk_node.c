@@ -66,7 +66,7 @@ static size_t node_bytes(const open_node *node)
     if (node->layout == PML_LAYOUT_TEXT || node->layout == PML_LAYOUT_LIST || node->layout == PML_LAYOUT_MAP)
         bytes += ((cap + 1) * 4 + pad) & ~pad;
     if (node->layout <= PML_LAYOUT_FIXED)
-        bytes += (cap * (node->layout == PML_LAYOUT_BITS ? 1 : pml_layout__width(node->type)) + pad) & ~pad;
+        bytes += (cap * (node->layout == PML_LAYOUT_BITS ? 1 : node->width) + pad) & ~pad;
     if (node->layout == PML_LAYOUT_TEXT)
         bytes += ((size_t)node->bytes_cap + pad) & ~pad;
     return bytes;
@@ -77,7 +77,7 @@ static size_t plan_node(open_node *node, const pml_type *t, int depth, int64_t c
 {
     int64_t below = cap, below_share = share, item = 0, parts = 0;
     *node = (open_node){.type = t, .layout = pml_layout__of(t), .nullable = depth > 1 || (depth == 1 && t->nullable), .n_children = pml_layout__children(t),
-                        .n_nodes = 1, .cap = cap};
+                        .n_nodes = 1, .width = pml_layout__width(t), .cap = cap};
     atomic_init(&node->first_null, LLONG_MAX);
     if (node->layout == PML_LAYOUT_TEXT)
         node->bytes_cap = share;
@@ -127,7 +127,7 @@ void pml_open_node__place(open_node *root, uint8_t *memory)
             node->offsets[0] = 0;
         }
         if (node->layout <= PML_LAYOUT_FIXED)
-            node->values = take(&memory, cap * (node->layout == PML_LAYOUT_BITS ? 1 : pml_layout__width(node->type)));
+            node->values = take(&memory, cap * (node->layout == PML_LAYOUT_BITS ? 1 : node->width));
         if (node->layout == PML_LAYOUT_TEXT)
             node->values = take(&memory, (size_t)node->bytes_cap);
     }
@@ -146,24 +146,31 @@ static bool range_of(int64_t *first, int64_t *count, const struct ArrowArray *a,
     return wrong >= 0;
 }
 
+/* What all nodes ask first, and the only thing that those of fixed width ask. n > 0. */
+static inline bool rows_fit(const open_node *node, const struct ArrowArray *a, int64_t at, int64_t n)
+{
+    const uint8_t *bits;
+    return n <= node->cap - node->used &&
+           (node->valid != NULL || (bits = pml_array__validity(a)) == NULL || pml_bits__count(bits, at, n) == n);
+}
+
 static bool children_fit(const open_node *node, const struct ArrowArray *parent, int64_t row, int64_t n)
 {
     const open_node *child = node + 1;
-    for (size_t i = 0; i < node->n_children; child += child->n_nodes, i++)
-        if (!pml_open_node__fits(child, parent->children[i], row, n))
+    for (size_t i = 0; i < node->n_children; child += child->n_nodes, i++) {
+        const struct ArrowArray *a = parent->children[i];
+        if (child->layout <= PML_LAYOUT_FIXED ? n > 0 && !rows_fit(child, a, a->offset + row, n) : !pml_open_node__fits(child, a, row, n))
             return false;
+    }
     return true;
 }
 
 bool pml_open_node__fits(const open_node *node, const struct ArrowArray *a, int64_t row, int64_t n)
 {
     int64_t at = a->offset + row, first = 0, count = 0;
-    const uint8_t *bits;
     if (n == 0)
         return true;
-    if (n > node->cap - node->used)
-        return false;
-    if (node->valid == NULL && (bits = pml_array__validity(a)) != NULL && pml_bits__count(bits, at, n) != n)
+    if (!rows_fit(node, a, at, n))
         return false;
     switch (node->layout) {
     case PML_LAYOUT_BITS:
@@ -180,11 +187,15 @@ bool pml_open_node__fits(const open_node *node, const struct ArrowArray *a, int6
 
 /* ---- copy ---- */
 
-static void copy_valid(open_node *node, const struct ArrowArray *a, int64_t at, int64_t n)
+static inline void copy_valid(open_node *node, const struct ArrowArray *a, int64_t at, int64_t n)
 {
     const uint8_t *bits = pml_array__validity(a);
     uint8_t *valid = node->valid + node->used;
     int64_t nulls = 0;
+    if (bits == NULL && n == 1) {
+        *valid = 1;
+        return;
+    }
     if (bits == NULL) {
         memset(valid, 1, (size_t)n);
         return;
@@ -206,23 +217,38 @@ static int64_t copy_offsets(open_node *node, const struct ArrowArray *a, int64_t
     return to[n] - base;
 }
 
-static void copy_children(open_node *node, const struct ArrowArray *parent, int64_t row, int64_t n)
+static inline void copy_values(const open_node *node, const uint8_t *src, int64_t at, int64_t n)
 {
-    open_node *child = node + 1;
-    for (size_t i = 0; i < node->n_children; child += child->n_nodes, i++)
-        pml_open_node__copy(child, parent->children[i], row, n);
-}
-
-static void copy_fixed(open_node *node, const uint8_t *src, int64_t at, int64_t n)
-{
-    size_t width = pml_layout__width(node->type);
+    const size_t width = node->width;
     uint8_t *dst = node->values + (size_t)node->used * width;
     if (n == 1 && width == 8)
         memcpy(dst, src + at * 8, 8);
     else if (n == 1 && width == 4)
         memcpy(dst, src + at * 4, 4);
+    else if (n == 1 && width == 1)
+        *dst = src[at];
     else
         memcpy(dst, src + (size_t)at * width, (size_t)n * width);
+}
+
+static inline void copy_fixed(open_node *node, const struct ArrowArray *a, int64_t at, int64_t n)
+{
+    if (node->valid != NULL)
+        copy_valid(node, a, at, n);
+    copy_values(node, a->buffers[1], at, n);
+    node->used += n;
+}
+
+static void copy_children(open_node *node, const struct ArrowArray *parent, int64_t row, int64_t n)
+{
+    open_node *child = node + 1;
+    for (size_t i = 0; i < node->n_children; child += child->n_nodes, i++) {
+        const struct ArrowArray *a = parent->children[i];
+        if (child->layout == PML_LAYOUT_FIXED && n > 0) /* most columns, also of one row */
+            copy_fixed(child, a, a->offset + row, n);
+        else
+            pml_open_node__copy(child, a, row, n);
+    }
 }
 
 void pml_open_node__copy(open_node *node, const struct ArrowArray *a, int64_t row, int64_t n)
@@ -230,6 +256,10 @@ void pml_open_node__copy(open_node *node, const struct ArrowArray *a, int64_t ro
     int64_t at = a->offset + row, count, first;
     if (n == 0)
         return;
+    if (node->layout == PML_LAYOUT_FIXED) {
+        copy_fixed(node, a, at, n);
+        return;
+    }
     if (node->valid != NULL)
         copy_valid(node, a, at, n);
     switch (node->layout) {
@@ -237,7 +267,7 @@ void pml_open_node__copy(open_node *node, const struct ArrowArray *a, int64_t ro
         for (int64_t i = 0; i < n; i++)
             node->values[node->used + i] = pml_bit_get(a->buffers[1], at + i);
         break;
-    case PML_LAYOUT_FIXED: copy_fixed(node, a->buffers[1], at, n); break;
+    case PML_LAYOUT_FIXED: break;
     case PML_LAYOUT_TEXT:
         first = node->offsets[node->used];
         count = copy_offsets(node, a, at, n);

@@ -13,6 +13,7 @@ typedef struct open_node {
     bool nullable;
     size_t n_children; /* key and value of a map are direct children */
     size_t n_nodes;    /* this one and all below */
+    size_t width;      /* FIXED */
     int64_t cap, used; /* items; used: of the writer only */
     int64_t bytes_cap; /* TEXT; used bytes are the offset at `used` */
     uint8_t *valid;    /* a byte an item; NULL: never null */

@@ -3,7 +3,7 @@
 
 #include <assert.h>
 
-#include "columnar/value.h"
+#include "columnar/decimal.h"
 #include "format/avro_decode.h"
 
 enum { RUN_FRAMES_MAX = PML_AVRO_DATA_DEPTH_MAX + 2, SHORT_TEXT = 16, DECIMAL_BYTES = 16 };
@@ -97,6 +97,7 @@ static inline int append_bytes(avro_run *run, pml_avro_node *node)
     return PML_OK;
 }
 
+/* Java's sums of few digits go beyond their precision, and its reader (Decimal.fromBigDecimal) makes null of what has too many. */
 static int append_decimal(avro_run *run, pml_avro_node *node)
 {
     pml_bytes v;
@@ -104,12 +105,14 @@ static int append_decimal(avro_run *run, pml_avro_node *node)
     if (!get_bytes(&v, run) || v.len == 0)
         return RUN_CUT;
     uint8_t fill = (v.ptr[0] & 0x80) != 0 ? 0xFF : 0;
-    for (; v.len > DECIMAL_BYTES; v.ptr++, v.len--)
-        if (v.ptr[0] != fill || (v.ptr[1] ^ fill) >= 0x80) /* more than the sign */
-            return RUN_CUT;
+    bool fits = true;
+    for (; v.len > DECIMAL_BYTES && fits; v.ptr++, v.len--)
+        fits = v.ptr[0] == fill && (v.ptr[1] ^ fill) < 0x80; /* nothing but the sign */
     unsigned __int128 sum = fill != 0 ? ~(unsigned __int128)0 : 0;
-    for (size_t i = 0; i < v.len; i++)
+    for (size_t i = 0; i < v.len && fits; i++)
         sum = sum << 8 | v.ptr[i];
+    if (!fits || !pml_decimal__fits((pml_int128)sum, node->type->precision))
+        return node->type->nullable ? pml_avro_node__append_null(run->columns, node) : RUN_CUT;
     memcpy(node->values + (size_t)node->n++ * sizeof sum, &sum, sizeof sum);
     return PML_OK;
 }

@@ -107,6 +107,7 @@ static const binding bindings[] = {
     {"realtime.memory.collapse", BIND_INDEX, AT(rt_collapse), 0},
     {"realtime.validate-input", BIND_INDEX, AT(rt_validate_input), 0},
     {"realtime.append.accept-update-after", BIND_BOOL, AT(rt_accept_update_after), 0},
+    {"realtime.allow-float-key", BIND_BOOL, AT(rt_allow_float_key), 0},
     {"realtime.verify.commit", BIND_INDEX, AT(rt_verify_commit), 0},
     {"realtime.verify.order", BIND_BOOL, AT(rt_verify_order), 0},
     {"realtime.auto-advance", BIND_BOOL, AT(rt_auto_advance), 0},
@@ -114,6 +115,7 @@ static const binding bindings[] = {
     {"realtime.reanchor-interval", BIND_INT64, AT(rt_reanchor_interval_ms), 0},
     {"realtime.progress.max-walk", BIND_INT32, AT(rt_progress_max_walk), 1},
     {"realtime.plan.retries", BIND_INT32, AT(rt_plan_retries), 0},
+    {"realtime.read.max-fanin", BIND_INT32, AT(rt_read_max_fanin), 2},
     {"realtime.read-view-ttl", BIND_INT64, AT(rt_read_view_ttl_ms), 1},
     {"realtime.reaper", BIND_INDEX, AT(rt_reaper), 0},
 };

@@ -96,11 +96,11 @@ typedef struct pml_table_options {
     enum { PML_RT_COLLAPSE_OFF = 0, PML_RT_COLLAPSE_AUTO } rt_collapse;
     bool rt_offset_external;
     int32_t rt_validate_input; /* pml_check_level */
-    bool rt_accept_update_after;
+    bool rt_accept_update_after, rt_allow_float_key;
     enum { PML_RT_VERIFY_HASH = 0, PML_RT_VERIFY_EXACT, PML_RT_VERIFY_RANGE, PML_RT_VERIFY_OFF } rt_verify_commit;
     bool rt_verify_order, rt_auto_advance;
     enum { PML_RT_FOREIGN_ASK = 0, PML_RT_FOREIGN_INHERIT, PML_RT_FOREIGN_RESET } rt_foreign_overwrite;
-    int32_t rt_progress_max_walk, rt_plan_retries;
+    int32_t rt_progress_max_walk, rt_plan_retries, rt_read_max_fanin;
     int64_t rt_reanchor_interval_ms, rt_read_view_ttl_ms; /* reanchor 0: never */
     enum { PML_RT_REAPER_THREAD = 0, PML_RT_REAPER_INLINE } rt_reaper;
 } pml_table_options;

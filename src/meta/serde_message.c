@@ -1,7 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "meta/serde_message.h"
 
-enum { VERSION_TOTAL_BUCKETS = 7, VERSION_INDEX_TWICE = 10 };
+enum { VERSION_TOTAL_BUCKETS = 7, VERSION_INDEX_TWICE = 10, VERSION_KEYS = 11, KEYS_MAGIC = 0x504d4c4b };
+
+static void put_keys(pml_buf *out, const pml_message_keys *k)
+{
+    (void)pml_java__put_i32(out, KEYS_MAGIC);
+    (void)pml_java__put_i64(out, (int64_t)k->keys);
+    (void)pml_java__put_i64(out, (int64_t)k->prepare);
+    if (out->rc == PML_OK)
+        (void)pml_serde_index__write_list(out, k->has_file ? &k->file : NULL);
+}
+
+static int get_keys(pml_message_keys *out, pml_java_reader *r)
+{
+    pml_message_keys k = {.told = true};
+    if (pml_java__get_i32(r) != KEYS_MAGIC && r->rc == PML_OK)
+        return pml_java__bad(r, "something else than keys of dynamic buckets follows its end");
+    k.keys = (uint64_t)pml_java__get_i64(r);
+    k.prepare = (uint64_t)pml_java__get_i64(r);
+    PML_RETURN_IF(r->rc);
+    PML_RETURN_IF(pml_serde_index__read_list(&k.file, &k.has_file, r, PML_MESSAGE_VERSION_WRITTEN));
+    *out = k;
+    return PML_OK;
+}
 
 int pml_serde_message__write(pml_buf *out, const pml_commit_message *m, pml_error *err)
 {
@@ -20,6 +42,8 @@ int pml_serde_message__write(pml_buf *out, const pml_commit_message *m, pml_erro
         (void)pml_serde_index__write_list(out, m->has_index && m->has_index_before ? &m->index_before : NULL);
     for (int i = 0; i < 5; i++) /* of a compaction */
         (void)pml_java__put_i32(out, 0);
+    if (m->keys.told)
+        put_keys(out, &m->keys);
     return pml_buf__check(out, err);
 }
 
@@ -93,6 +117,8 @@ int pml_serde_message__read(pml_commit_message *out, pml_arena *arena, int32_t v
     if (m.partition.ptr == NULL)
         return pml_error__no_memory(err);
     PML_RETURN_IF(get_lists(&m, &r, version));
+    if (version == VERSION_KEYS && r.at < bytes.len)
+        PML_RETURN_IF(get_keys(&m.keys, &r));
     PML_RETURN_IF(pml_java__read_end(&r));
     *out = m;
     return PML_OK;

@@ -12,6 +12,12 @@
  *   list  new, deleted index files                          (since version 10)
  *   list  files before compaction, after it, its changelog
  *   list  new, deleted index files                          (the only index lists before version 10)
+ *
+ * Java reads no further. Ours of dynamic buckets go on, in version 11:
+ *
+ *   i32   magic "PMLK"
+ *   i64   what stands for the index files of the partition, i64 number of the prepare
+ *   list  the index file of the bucket that has the keys, when there is no new one
  */
 #ifndef PML_META_SERDE_MESSAGE_H
 #define PML_META_SERDE_MESSAGE_H
@@ -25,6 +31,14 @@ enum {
     PML_MESSAGE_BYTES_MAX = 256 * 1024 * 1024 /* like splits */
 };
 
+/* What the dynamic bucket of a message was chosen by; a commit compares it with the table. */
+typedef struct pml_message_keys {
+    bool told;
+    uint64_t keys, prepare;
+    bool has_file;
+    pml_index_entry file; /* that has the keys of the rows, where there are no new ones */
+} pml_message_keys;
+
 /* Nothing but new files, and where keys got dynamic buckets a new index file with the one that it replaces. */
 typedef struct pml_commit_message {
     pml_bytes partition; /* counted row bytes */
@@ -35,6 +49,7 @@ typedef struct pml_commit_message {
     pml_data_file *files;
     bool has_index, has_index_before;
     pml_index_entry index, index_before;
+    pml_message_keys keys;
 } pml_commit_message;
 
 /* Version 11. */

@@ -187,8 +187,6 @@ void pml_rt_context__metric_time(atomic_llong *sum, atomic_llong *max, int64_t n
 
 static int bind_options(pml_rt_context *c, pml_table *t, pml_error *err)
 {
-    if (t->schema->n_primary_keys > 0)
-        PML_RETURN_IF(pml_rt_context__check_keyed(t, err));
     if (t->other != NULL)
         return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_OPTION, t->path,
                              "needs scan.fallback-branch: %s shows partitions of branch %s; whether it lacks a partition whose rows are in "
@@ -208,6 +206,8 @@ static int bind_options(pml_rt_context *c, pml_table *t, pml_error *err)
     c->all_options = all;
     c->n_all_options = n;
     PML_RETURN_IF(pml_table_options__parse(&c->options, t->schema, over, t->n_overrides + c->n_overrides, false, t->path, err));
+    if (t->schema->n_primary_keys > 0)
+        PML_RETURN_IF(pml_rt_context__check_keyed(t, &c->options, err));
     if (!c->options.realtime_enabled)
         return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_OPTION, "realtime.enabled",
                              "needs realtime.enabled=true: %s does not allow real-time reads and writes (pml table create --live sets it)",

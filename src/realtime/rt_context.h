@@ -170,6 +170,8 @@ void pml_rt_context__acquire(pml_rt_context *c);
 void pml_rt_context__release(pml_rt_context *c); /* of references that are not callers' handles */
 /* Whether of the rows of a key the newest alone counts, whatever others there are, so that stores may drop them (realtime-pk.md 14.6). */
 bool pml_rt_context__may_collapse(const pml_rt_context *c);
+/* Inputs of one merge, where n want to be; counts where those are more. */
+size_t pml_rt_context__fan_in(pml_rt_context *c, size_t n);
 int pml_rt_context__check_process(const pml_rt_context *c, pml_error *err);
 /* Every entry point: same process, not poisoned; open unless `closing` is fine. */
 int pml_rt_context__check(pml_rt_context *c, pml_error *err);
@@ -177,7 +179,7 @@ int pml_rt_context__check(pml_rt_context *c, pml_error *err);
 int pml_rt_context__bind(pml_rt_context *c, pml_table *t, pml_error *err);
 bool pml_rt_context__is_bound(pml_rt_context *c);
 /* Whether rows of this table, which has a primary key, can be live (rt_refused.c). PML_E_UNSUPPORTED by name. */
-int pml_rt_context__check_keyed(const pml_table *t, pml_error *err);
+int pml_rt_context__check_keyed(const pml_table *t, const pml_table_options *options, pml_error *err);
 /* A broken invariant or a failed PB: everything but existing readers must be made anew. Returns PML_E_RECREATE. */
 int pml_rt_context__poison(pml_rt_context *c, pml_error *err, const char *format, ...) PML_PRINTF(3, 4);
 /* Effective progress of a snapshot (NULL: the latest) under this context's options. Returns owned. */
@@ -217,7 +219,6 @@ void pml_rt_pb__refuse(rt_pb *pb, rt_pb_state to, const char *why);
 void pml_rt_pb__saw_committed_locked(rt_pb *pb, int64_t snapshot_id);
 
 /* ---- notes (rt_notes.c) ---- */
-uint64_t pml_rt_mix64(uint64_t offset); /* the splitmix64 finaliser */
 /* Room for one more range, so that add_dense cannot fail once the store has the rows. PML_E_NOMEM, PML_E_LIMIT. */
 int pml_rt_note__reserve(rt_rows_note *n, pml_env *env);
 void pml_rt_note__add_dense(rt_rows_note *n, pml_rt_range r);

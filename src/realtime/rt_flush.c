@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "columnar/batch.h"
+#include "merge/fold.h"
 #include "realtime/rt_stream_check.h"
 #include "realtime/rt_verify.h"
 
@@ -87,6 +88,8 @@ static int write_in_order(flush *f, pml_rt_streams *streams, pml_error *err)
 
 /* ---- primary key ---- */
 
+enum { FOLD_BATCH_ROWS = 4096 /* where a segment has more runs than one merge may */ };
+
 static void run_drop(void *ctx)
 {
     (void)ctx; /* streams end with their segment */
@@ -96,8 +99,10 @@ static void run_drop(void *ctx)
    flushed (I12), and a file has each key once. */
 static int write_merged(flush *f, const rt_segment *segment, pml_rt_streams *streams, pml_error *err)
 {
-    pml_run *runs = pml_env__calloc(f->env, streams->n, sizeof *runs);
-    flush_stream *s = pml_env__calloc(f->env, streams->n, sizeof *s);
+    pml_rt_context *c = f->pb->ctx;
+    size_t n = streams->n;
+    pml_run *runs = pml_env__calloc(f->env, n, sizeof *runs);
+    flush_stream *s = pml_env__calloc(f->env, n, sizeof *s);
     int rc = PML_OK;
     if (runs == NULL || s == NULL)
         PML_TRY(pml_error__no_memory(err));
@@ -105,7 +110,12 @@ static int write_merged(flush *f, const rt_segment *segment, pml_rt_streams *str
         PML_TRY(stream_open(&s[i], f, &streams->v[i], err));
         runs[i] = (pml_run){.next = stream_next, .drop = run_drop, .ctx = &s[i], .name = f->pb->name, .level = -1};
     }
-    PML_TRY(pml_keyed_rows__flush(&f->pb->ctx->rows, f->rolling, runs, streams->n, segment->bytes / (uint64_t)segment->note.rows, err));
+    const pml_fold fold = {.layout = &c->rows.layout, .max = pml_rt_context__fan_in(c, n), .batch_rows = FOLD_BATCH_ROWS};
+    rc = pml_runs__fold(runs, &n, f->env, &fold, err);
+    for (size_t i = 0; rc != PML_OK && i < n; i++)
+        runs[i].drop(runs[i].ctx);
+    PML_TRY(rc);
+    PML_TRY(pml_keyed_rows__flush(&c->rows, f->rolling, runs, n, segment->bytes / (uint64_t)segment->note.rows, err));
     PML_TRY(pml_rolling__finish(f->rolling, err));
 out:
     for (size_t i = 0; s != NULL && i < streams->n; i++)

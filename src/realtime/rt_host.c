@@ -69,7 +69,10 @@ static int64_t host_mono_ms(void *p)
 
 const pml_rt_layout *pml_rt_host__layout(pml_rt_host_ctx *ctx, int64_t schema_id)
 {
-    const pml_rt_layout *found = NULL;
+    const pml_rt_layout *found = atomic_load_explicit(&ctx->newest, memory_order_acquire);
+    if (found != NULL && found->schema_id == schema_id)
+        return found;
+    found = NULL;
     pml_mutex__lock(&ctx->m);
     for (size_t i = ctx->n_layouts; i > 0 && found == NULL; i--)
         if (ctx->layouts[i - 1]->schema_id == schema_id)
@@ -98,6 +101,7 @@ int pml_rt_host__add_schema(pml_rt_host_ctx *ctx, uint32_t mode, int64_t schema_
         } else {
             ctx->layouts = grown;
             grown[ctx->n_layouts++] = layout;
+            atomic_store_explicit(&ctx->newest, layout, memory_order_release);
             layout = NULL;
         }
     }

@@ -5,6 +5,7 @@
 #include "merge/function.h"
 #include "realtime/rt_context.h"
 #include "realtime/rt_host_services.h"
+#include "util/hash.h"
 
 static int keyed_layout(const pml_rt_layout **out, pml_rt_host_ctx *ctx, int64_t schema_id, pml_error *err)
 {
@@ -164,7 +165,7 @@ static uint64_t hash_of(const pml_rt_layout *l, const struct ArrowArray *a)
     const int64_t *v = (const int64_t *)offsets->buffers[1] + offsets->offset;
     uint64_t sum = 0;
     for (int64_t i = 0; i < a->length; i++)
-        sum += pml_rt_mix64((uint64_t)v[i]);
+        sum += pml_hash__mix64((uint64_t)v[i]);
     return sum;
 }
 

@@ -34,6 +34,7 @@ struct pml_rt_host_ctx {
     pml_mutex m;        /* guards the list; layouts are immutable and stay until the end */
     pml_rt_layout **layouts;
     size_t n_layouts;
+    _Atomic(const pml_rt_layout *) newest; /* of the list, nearly always the one that is asked for: found without the lock */
 };
 
 /* PML_E_SCHEMA: the store was never given it. */

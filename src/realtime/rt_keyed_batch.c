@@ -14,10 +14,10 @@ typedef struct batch_block {
     struct ArrowArray *children[]; /* then the columns, sequence numbers, offsets and kinds */
 } batch_block;
 
-static void block_drop(batch_block *k)
+static void block_drop(batch_block *k, int arrays)
 {
     pml_env *env = k->env;
-    if (atomic_fetch_sub_explicit(&k->refs, 1, memory_order_acq_rel) != 1)
+    if (atomic_fetch_sub_explicit(&k->refs, arrays, memory_order_acq_rel) != arrays)
         return;
     pml_env__free(env, k);
     pml_env_release(env);
@@ -26,18 +26,23 @@ static void block_drop(batch_block *k)
 static void release_column(struct ArrowArray *a)
 {
     a->release = NULL;
-    block_drop(a->private_data);
+    block_drop(a->private_data, 1);
 }
 
 static void release_batch(struct ArrowArray *a)
 {
-    for (int64_t i = 0; i < a->n_children; i++)
+    int arrays = 1;
+    for (int64_t i = 0; i < PML_RT_KEYED_SYSTEM; i++) {
+        arrays += a->children[i]->release != NULL;
+        a->children[i]->release = NULL;
+    }
+    for (int64_t i = PML_RT_KEYED_SYSTEM; i < a->n_children; i++)
         pml_array__release(a->children[i]);
     a->release = NULL;
-    block_drop(a->private_data);
+    block_drop(a->private_data, arrays);
 }
 
-static int block_new(batch_block **out, struct ArrowArray **columns, pml_env *env, size_t n_fields, size_t rows, pml_error *err)
+static int block_new(batch_block **out, pml_env *env, size_t n_fields, size_t rows, pml_error *err)
 {
     size_t head = sizeof **out + n_fields * (sizeof(struct ArrowArray *) + sizeof(struct ArrowArray)), bytes;
     if (__builtin_mul_overflow(rows, (size_t)BYTES_OF_SYSTEM, &bytes) || __builtin_add_overflow(bytes, head, &bytes))
@@ -45,30 +50,33 @@ static int block_new(batch_block **out, struct ArrowArray **columns, pml_env *en
     *out = pml_env__alloc(env, bytes);
     if (*out == NULL)
         return pml_error__no_memory(err);
-    memset(*out, 0, head);
-    *columns = (struct ArrowArray *)((*out)->children + n_fields);
-    (*out)->env = env;
+    **out = (batch_block){.env = env};
+    atomic_init(&(*out)->refs, 1 + PML_RT_KEYED_SYSTEM);
     pml_env_acquire(env);
     return PML_OK;
 }
 
-int pml_rt_keyed_batch__new(rt_keyed_batch *out, pml_env *env, size_t n_fields, int64_t rows, pml_error *err)
+int pml_rt_keyed_batch__new(rt_keyed_batch *out, pml_env *env, size_t n_fields, int64_t rows, struct ArrowArray *from, size_t first,
+                            pml_error *err)
 {
     batch_block *k;
-    struct ArrowArray *columns = NULL;
     *out = (rt_keyed_batch){0};
-    PML_RETURN_IF(block_new(&k, &columns, env, n_fields, (size_t)rows, err));
-    atomic_init(&k->refs, 1 + PML_RT_KEYED_SYSTEM);
+    PML_RETURN_IF(block_new(&k, env, n_fields, (size_t)rows, err));
+    struct ArrowArray *columns = (struct ArrowArray *)(k->children + n_fields);
     out->sequences = (int64_t *)(columns + n_fields);
     out->offsets = out->sequences + rows;
     out->kinds = (int8_t *)(out->offsets + rows);
     const void *values[PML_RT_KEYED_SYSTEM] = {out->kinds, out->sequences, out->offsets};
-    for (size_t i = 0; i < n_fields; i++)
-        k->children[i] = &columns[i];
     for (size_t i = 0; i < PML_RT_KEYED_SYSTEM; i++) {
         k->system[i][1] = values[i];
+        k->children[i] = &columns[i];
         columns[i] = (struct ArrowArray){
             .length = rows, .n_buffers = 2, .buffers = k->system[i], .release = release_column, .private_data = k};
+    }
+    for (size_t i = PML_RT_KEYED_SYSTEM; i < n_fields; i++, first++) {
+        k->children[i] = &columns[i];
+        columns[i] = *from->children[first];
+        from->children[first]->release = NULL;
     }
     out->array = (struct ArrowArray){.length = rows,
                                      .n_buffers = 1,
@@ -78,14 +86,6 @@ int pml_rt_keyed_batch__new(rt_keyed_batch *out, pml_env *env, size_t n_fields, 
                                      .release = release_batch,
                                      .private_data = k};
     return PML_OK;
-}
-
-void pml_rt_keyed_batch__move(rt_keyed_batch *b, struct ArrowArray *from, size_t first)
-{
-    for (int64_t i = PML_RT_KEYED_SYSTEM; i < b->array.n_children; i++, first++) {
-        *b->array.children[i] = *from->children[first];
-        from->children[first]->release = NULL;
-    }
 }
 
 void pml_rt_keyed_batch__give_back(rt_keyed_batch *b, struct ArrowArray *to, size_t first)

@@ -12,10 +12,10 @@ typedef struct rt_keyed_batch {
     int64_t *sequences, *offsets;
 } rt_keyed_batch;
 
-/* The columns of the table are still missing. One allocation, whatever the number of columns: batches may have one row. */
-int pml_rt_keyed_batch__new(rt_keyed_batch *out, pml_env *env, size_t n_fields, int64_t rows, pml_error *err);
-/* Moves those of a struct array in, the first of which is its child `first`. */
-void pml_rt_keyed_batch__move(rt_keyed_batch *b, struct ArrowArray *from, size_t first);
+/* Moves the columns of the table in, the first of which is the child `first` of the struct array; on failure they stay there. One
+   allocation, whatever the number of columns: batches may have one row. */
+int pml_rt_keyed_batch__new(rt_keyed_batch *out, pml_env *env, size_t n_fields, int64_t rows, struct ArrowArray *from, size_t first,
+                            pml_error *err);
 /* The opposite, for a batch that nobody took. */
 void pml_rt_keyed_batch__give_back(rt_keyed_batch *b, struct ArrowArray *to, size_t first);
 

@@ -98,6 +98,14 @@ static int64_t oldest_view_ms(pml_rt_context *c)
     return age < 0 ? 0 : age / NS_PER_MS;
 }
 
+size_t pml_rt_context__fan_in(pml_rt_context *c, size_t n)
+{
+    size_t max = (size_t)c->options.rt_read_max_fanin;
+    if (n > max)
+        (void)atomic_fetch_add_explicit(&c->counts.fanin_exceeded, 1, memory_order_relaxed);
+    return max;
+}
+
 /* ---- all of it ---- */
 
 /* Age of the oldest row of the partition-bucket that no commit covers, -1: none. What a reset or an aborted writer left behind is
@@ -129,6 +137,7 @@ void pml_rt_metrics__fill(pml_rt_metrics *out, pml_rt_context *c, rt_pb *const *
     out->open_tickets = (int64_t)pml_rt_tickets__count(c);
     out->tickets_expired = (int64_t)atomic_load_explicit(&c->counts.tickets_expired, memory_order_relaxed);
     out->pruned_runs = pml_rt_host__pruned_runs(c->host);
+    out->fanin_exceeded = (int64_t)atomic_load_explicit(&c->counts.fanin_exceeded, memory_order_relaxed);
     pml_mutex__lock(&c->flight_mu);
     out->prepares_in_flight = c->flight != NULL;
     pml_mutex__unlock(&c->flight_mu);

@@ -25,7 +25,7 @@ typedef struct rt_views {
 
 typedef struct rt_counts {
     rt_views views;
-    atomic_llong tickets_expired;
+    atomic_llong tickets_expired, fanin_exceeded;
     rt_histogram write_micros, seal_micros, prepare_millis, plan_micros, visible_to_committed_millis;
 } rt_counts;
 

@@ -5,13 +5,7 @@
  * order, and a lost row, a doubled row, or one of each change it (9.3): count, minimum and maximum cannot see the last.
  */
 #include "realtime/rt_context.h"
-
-uint64_t pml_rt_mix64(uint64_t z)
-{
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-}
+#include "util/hash.h"
 
 int pml_rt_note__reserve(rt_rows_note *n, pml_env *env)
 {
@@ -54,6 +48,6 @@ uint64_t pml_rt_note__hash(const rt_rows_note *n)
     uint64_t sum = n->explicit_hash;
     for (size_t i = 0; i < n->n_dense; i++)
         for (int64_t o = n->dense[i].begin; o < n->dense[i].end; o++)
-            sum += pml_rt_mix64((uint64_t)o);
+            sum += pml_hash__mix64((uint64_t)o);
     return sum;
 }

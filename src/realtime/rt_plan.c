@@ -329,6 +329,11 @@ static void rt_part_get(const void *pins, size_t i, pml_memory_part *out)
     *out = (pml_memory_part){part->pb->key.partition, part->pb->key.bucket, part->pb->total_buckets, part->visible};
 }
 
+static size_t rt_fan_in(void *pins, size_t n)
+{
+    return pml_rt_context__fan_in(((rt_pins *)pins)->ctx, n);
+}
+
 static void rt_acquire(void *pins)
 {
     pml_rt_pins__acquire(pins);
@@ -356,6 +361,7 @@ static const pml_memory_source memory_source = {.pin = rt_pin,
                                                 .part = rt_part_get,
                                                 .open = pml_rt_part__open,
                                                 .open_runs = pml_rt_part__open_runs,
+                                                .fan_in = rt_fan_in,
                                                 .acquire = rt_acquire,
                                                 .release = pml_rt_pins__release,
                                                 .newest = rt_newest,

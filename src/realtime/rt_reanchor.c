@@ -111,8 +111,9 @@ void pml_rt_reanchor__stop(pml_rt_context *c)
 void pml_rt_reanchor__tick(pml_rt_context *c, int64_t now_ns)
 {
     long long at = atomic_load_explicit(&c->reanchor_at_ns, memory_order_relaxed);
-    pml_error err = PML_ERROR_INIT;
+    pml_error err;
     int64_t id;
+    pml_error__clear(&err);
     /* One caller of many looks. */
     if (now_ns < at || !atomic_compare_exchange_strong(&c->reanchor_at_ns, &at, after(now_ns, interval_ns(c))))
         return;

@@ -4,7 +4,8 @@
 
 #include "realtime/rt_context.h"
 
-/* Two values that are one key, or none that any order knows (11.2): files, memory and Java would each sort them otherwise. */
+/* -0.0 is 0.0 for comparisons and another key for statistics, hashes and conditions; NaN equals every value, which is no order (11.2).
+   Whoever allows such keys gets neither value written (rt_write_keyed.c). */
 static int check_keys(const pml_table *t, pml_error *err)
 {
     const pml_table_schema *s = t->schema;
@@ -12,7 +13,9 @@ static int check_keys(const pml_table *t, pml_error *err)
         const pml_field *f = &s->fields[s->key_index[i]];
         if (f->type.kind == PML_TYPE_FLOAT || f->type.kind == PML_TYPE_DOUBLE)
             return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_SCHEMA, t->path,
-                                 "needs key-of-type: the %s column '%s' of %s is not written in real time as a key", pml_type__word(f->type.kind), f->name,
+                                 "needs key-of-type: the %s column '%s' of %s is not written in real time as a key, unless "
+                                 "realtime.allow-float-key=true says that NaN and -0.0 never are keys",
+                                 pml_type__word(f->type.kind), f->name,
                                  t->path);
     }
     return PML_OK;
@@ -35,8 +38,8 @@ static int check_partitions(const pml_table *t, pml_error *err)
     return PML_OK;
 }
 
-int pml_rt_context__check_keyed(const pml_table *t, pml_error *err)
+int pml_rt_context__check_keyed(const pml_table *t, const pml_table_options *options, pml_error *err)
 {
     PML_RETURN_IF(check_partitions(t, err));
-    return check_keys(t, err);
+    return options->rt_allow_float_key ? PML_OK : check_keys(t, err);
 }

@@ -63,6 +63,7 @@ static const field fields[] = {
     {AT(plan_retries), COUNTER, UNIT_NONE, "plan_retries", "attempts of plans after a change"},
     {AT(dropped_views), COUNTER, UNIT_NONE, "dropped_views", "views left out because their partition was reset"},
     {AT(pruned_runs), COUNTER, UNIT_NONE, "pruned_runs", "chunks left out of queries by their statistics"},
+    {AT(fanin_exceeded), COUNTER, UNIT_NONE, "fanin_exceeded", "merges of more runs than realtime.read.max-fanin, in steps"},
     {AT(tickets_expired), COUNTER, UNIT_NONE, "tickets_expired", "tickets that nobody came for"},
     {AT(write_ns_sum), COUNTER, UNIT_NS, "write_calls_seconds", "time in write calls"},
     {AT(write_ns_max), GAUGE, UNIT_NS, "write_longest_seconds", "the longest write call"},

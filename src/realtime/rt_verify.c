@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/hash.h"
+
 int pml_rt_verify__begin(rt_verify *v, rt_pb *pb, const rt_segment *segment, pml_error *err)
 {
     const pml_table_options *o = &pb->ctx->options;
@@ -45,7 +47,7 @@ int pml_rt_verify__batch(rt_verify *v, const int64_t *offsets, int64_t n, pml_er
         PML_RETURN_IF(check_range(v, offsets, n, err));
     if (mode == PML_RT_VERIFY_HASH)
         for (int64_t i = 0; i < n; i++)
-            v->hash += pml_rt_mix64((uint64_t)offsets[i]);
+            v->hash += pml_hash__mix64((uint64_t)offsets[i]);
     if (mode == PML_RT_VERIFY_EXACT && n > 0) {
         if (v->rows + n > v->segment->note.rows)
             return broken(v->pb, err, "there are more rows than were written");
@@ -79,7 +81,7 @@ static int verify_exact(rt_verify *v, pml_error *err)
             return broken(v->pb, err, what);
         }
     for (int64_t i = 0; i < v->rows; i++)
-        v->hash += pml_rt_mix64((uint64_t)v->exact[i]);
+        v->hash += pml_hash__mix64((uint64_t)v->exact[i]);
     return PML_OK;
 }
 

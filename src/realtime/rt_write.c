@@ -9,6 +9,7 @@
 #include "realtime/rt_buckets.h"
 #include "realtime/rt_commit.h"
 #include "realtime/rt_write.h"
+#include "util/hash.h"
 
 /* ---- checks, before anything changes ---- */
 
@@ -195,7 +196,8 @@ int pml_rt_write__range(pml_rt_range *out, const rt_write_call *k, const rt_pb *
 
 static int give_to_store(rt_pb *pb, pml_rt_batch *b, pml_error *err)
 {
-    pml_error own = PML_ERROR_INIT; /* the caller may not want the error, but its flags decide */
+    pml_error own; /* the caller may not want the error, but its flags decide */
+    pml_error__clear(&own);
     pml_rt__assert_store_call();
     int rc = pb->vt->write(pb->store, b, &own);
     if (rc == PML_OK)
@@ -268,7 +270,7 @@ static int write_slice(rt_write_call *k, rt_pb *pb, struct ArrowArray *rows, pml
     if (k->has_offsets) {
         const int64_t *v = pml_rt_write__offsets(rows);
         for (int64_t i = 0; i < n; i++)
-            o.hash += pml_rt_mix64((uint64_t)v[i]);
+            o.hash += pml_hash__mix64((uint64_t)v[i]);
     }
     pml_mutex__lock(&pb->write_mu);
     int rc = write_locked(&o, k, pb, rows, err);

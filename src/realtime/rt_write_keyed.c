@@ -5,10 +5,12 @@
  * their offsets and sequence numbers, in the order in which they came. Rows that the table's options pass over take an offset and nothing
  * else.
  */
+#include <math.h>
 #include <string.h>
 
 #include "realtime/rt_keyed_batch.h"
 #include "realtime/rt_write.h"
+#include "util/hash.h"
 
 enum { FEW_COLUMNS = 24 };
 
@@ -20,7 +22,7 @@ typedef struct keyed_room {
 typedef struct keyed_call {
     rt_write_call *k;
     pml_env *env;
-    struct ArrowArray view, *columns; /* the transport's columns of the batch, those of the system empty; owns nothing */
+    struct ArrowArray view, *columns; /* the transport's columns of the batch, those of the system empty; owns nothing. columns: room */
     struct ArrowArray **children;
     keyed_room *room;
     int8_t *kinds;      /* NULL: all +I */
@@ -53,13 +55,16 @@ static int make_view(keyed_call *c, pml_error *err)
     c->children = few ? c->room->children : pml_env__alloc(c->env, l->n_fields * sizeof(struct ArrowArray *));
     if (c->columns == NULL || c->children == NULL)
         return pml_error__no_memory(err);
-    for (size_t i = 0; i < l->n_fields; i++) {
-        c->children[i] = &c->columns[i];
-        if (i < PML_RT_KEYED_SYSTEM) {
-            c->columns[i] = (struct ArrowArray){0};
+    c->columns[0] = (struct ArrowArray){0};
+    for (size_t i = 0; i < PML_RT_KEYED_SYSTEM; i++)
+        c->children[i] = &c->columns[0];
+    for (size_t i = PML_RT_KEYED_SYSTEM; i < l->n_fields; i++) {
+        struct ArrowArray *given = batch->children[i - PML_RT_KEYED_SYSTEM + skip];
+        bool fits = batch->offset == 0 && given->length == batch->length;
+        c->children[i] = fits ? given : &c->columns[i];
+        if (fits)
             continue;
-        }
-        c->columns[i] = *batch->children[i - PML_RT_KEYED_SYSTEM + skip];
+        c->columns[i] = *given;
         c->columns[i].offset += batch->offset;
         if (c->columns[i].length != batch->length)
             c->columns[i].null_count = c->columns[i].null_count == 0 ? 0 : -1;
@@ -88,20 +93,37 @@ static int find_kinds(keyed_call *c, pml_error *err)
     return pml_row_kinds__of(&c->kinds, &ctx->kinds, &table, given, err);
 }
 
-/* What has no place in the order of rows: NaN in a sequence field. */
+/* The first row, of all or of the first ones, whose value has no place in the order of rows, -1: none. That is NaN, and as a key -0.0,
+   which comparisons take for 0.0 and everything that looks at bits does not. */
+static int64_t find_unordered(const pml_field *f, const struct ArrowArray *a, int64_t rows, bool is_key)
+{
+    bool single = f->type.kind == PML_TYPE_FLOAT;
+    if (!single && f->type.kind != PML_TYPE_DOUBLE)
+        return -1;
+    for (int64_t row = 0; row < rows; row++) {
+        int64_t at = a->offset + row;
+        double v = single ? (double)((const float *)a->buffers[1])[at] : ((const double *)a->buffers[1])[at];
+        if ((isnan(v) || (is_key && v == 0 && signbit(v))) && !pml_array__is_null(a, row))
+            return row;
+    }
+    return -1;
+}
+
 static int check_order(const keyed_call *c, pml_error *err)
 {
     const pml_rt_layout *l = c->k->w->ctx->layout;
-    for (size_t i = 0; i < l->merge.n_sequence; i++) {
-        const pml_field *f = &l->fields[l->merge.sequence[i]];
-        const struct ArrowArray *a = c->view.children[l->merge.sequence[i]];
-        for (int64_t row = 0; (f->type.kind == PML_TYPE_FLOAT || f->type.kind == PML_TYPE_DOUBLE) && row < c->view.length; row++) {
-            bool nan = f->type.kind == PML_TYPE_FLOAT ? ((const float *)a->buffers[1])[a->offset + row] != ((const float *)a->buffers[1])[a->offset + row]
-                                                      : ((const double *)a->buffers[1])[a->offset + row] != ((const double *)a->buffers[1])[a->offset + row];
-            if (nan && !pml_array__is_null(a, row))
-                return pml_error__at(err, PML_E_INVAL, PML_PLACE_ROW, NULL,
-                                     "row %lld: the sequence field %s is NaN, which has no place in the order of rows", (long long)row, f->name);
-        }
+    for (size_t i = 0; i < l->merge.n_keys + l->merge.n_sequence; i++) {
+        bool is_key = i < l->merge.n_keys;
+        int32_t at = is_key ? l->merge.keys[i] : l->merge.sequence[i - l->merge.n_keys];
+        int64_t row = find_unordered(&l->fields[at], c->view.children[at], c->view.length, is_key);
+        if (row < 0)
+            continue;
+        if (is_key)
+            return pml_error__at(err, PML_E_INVAL, PML_PLACE_ROW, NULL,
+                                 "row %lld: the key column %s is NaN or -0.0, which is no key that every reader finds (write 0.0)", (long long)row,
+                                 l->fields[at].name);
+        return pml_error__at(err, PML_E_INVAL, PML_PLACE_ROW, NULL,
+                             "row %lld: the sequence field %s is NaN, which has no place in the order of rows", (long long)row, l->fields[at].name);
     }
     return PML_OK;
 }
@@ -199,7 +221,7 @@ static int write_locked(rt_slice_offsets *o, keyed_call *c, rt_pb *pb, const key
         b->offsets[i] += base;
     }
     for (int64_t i = 0; !o->dense && i < n; i++)
-        o->hash += pml_rt_mix64((uint64_t)b->offsets[i]);
+        o->hash += pml_hash__mix64((uint64_t)b->offsets[i]);
     pml_rt_batch batch = {.struct_size = sizeof batch,
                           .array = &b->array,
                           .schema_id = c->k->w->table->schema->id,
@@ -248,9 +270,8 @@ static int move_slice(keyed_call *c, pml_error *err)
     const keyed_slice s = slice_of(c, 0);
     size_t first = c->k->has_offsets ? 1 : 0;
     rt_keyed_batch b;
-    PML_RETURN_IF(pml_rt_keyed_batch__new(&b, c->env, l->n_fields, s.kept.n, err));
+    PML_RETURN_IF(pml_rt_keyed_batch__new(&b, c->env, l->n_fields, s.kept.n, c->k->array, first, err));
     fill_system(&b, c, &s);
-    pml_rt_keyed_batch__move(&b, c->k->array, first);
     int rc = write_slice(c, c->pbs[0], &s, &b, err);
     if (rc != PML_OK && b.array.release != NULL)
         pml_rt_keyed_batch__give_back(&b, c->k->array, first);
@@ -276,9 +297,8 @@ static int copy_slices(keyed_call *c, pml_error *err)
     for (size_t i = 0; i < c->n_slices; i++) {
         const keyed_slice s = slice_of(c, i);
         rt_keyed_batch b;
-        PML_TRY(pml_rt_keyed_batch__new(&b, c->env, l->n_fields, s.kept.n, err));
+        PML_TRY(pml_rt_keyed_batch__new(&b, c->env, l->n_fields, s.kept.n, &copies[i], 0, err));
         fill_system(&b, c, &s);
-        pml_rt_keyed_batch__move(&b, &copies[i], 0);
         rc = write_slice(c, c->pbs[i], &s, &b, err);
         pml_array__release(&b.array);
         PML_TRY(rc);

@@ -19,6 +19,7 @@ enum { COLLAPSE_ALLOWED = 1 /* pml_rt_store_params.flags */ };
 #define JOIN_BYTES_DEFAULT ((uint64_t)4 << 20)
 #define RUN_BYTES_DEFAULT ((uint64_t)256 << 20)
 #define INLINE_ROWS_DEFAULT ((uint64_t)16384)
+#define MERGE_RUNS_DEFAULT 8u
 
 static int refuse(pml_error *err, int code, const char *what, int64_t got, int64_t expected)
 {
@@ -87,7 +88,7 @@ static int memory_seal(void *store, void **segment, pml_error *err)
     rc = pml_mem_store__close_chunk(s, err);
     if (rc != PML_OK)
         return rc;
-    pml_mem_store__forget_job(s);
+    pml_mem_store__join_all(s);
     seg = pml_mem_segment__new(s->account);
     if (seg == NULL)
         return pml_store__no_memory(err);
@@ -400,6 +401,8 @@ static int memory_store_open(void *backend, void **store, const pml_rt_store_vtb
     s->run_bytes = size_option(&p, "realtime.memory.max-run-bytes", RUN_BYTES_DEFAULT);
     uint64_t rows = size_option(&p, "realtime.memory.inline-merge-rows", INLINE_ROWS_DEFAULT);
     s->inline_rows = rows > INT64_MAX ? INT64_MAX : (int64_t)rows;
+    uint64_t runs = size_option(&p, "realtime.memory.merge-runs", MERGE_RUNS_DEFAULT);
+    s->merge_runs = runs < 2 ? 2 : runs > MEM_MERGE_RUNS_MAX ? MEM_MERGE_RUNS_MAX : (size_t)runs;
     s->next_room = MEM_OPEN_ROWS_FIRST;
     s->floor = s->end = p.committed_end;
     *store = s;

@@ -3,8 +3,11 @@
  * How many chunks of the memory store become few (realtime-store.md 15.1b, realtime-pk.md 15.2).
  *
  *   T chunks of one tier    are joined into one of the next tier while they are small together: each row is copied once a tier
- *   T runs of one tier      of rows with keys are merged: small ones within the write, larger ones by the host's thread. What that made
- *                           the writer puts in its place with its next chunk, so that nobody else ever changes the building list
+ *   runs of one tier        of rows with keys are merged, merge_runs at once: a merge costs more than a copy, and readers merge anyhow. Small
+ *                           ones within the write, larger ones by the host's thread. What that made the writer puts in its place with
+ *                           its next chunk, so that nobody else ever changes the building list
+ *   the runs of a segment   are merged into one when it is sealed, where they are small together: several seals in a row would leave
+ *                           readers more runs than one write buffer ever has
  *
  * All that is only for readers' sake: what fails here is left for the next time.
  */
@@ -14,9 +17,8 @@
 
 enum {
     JOIN_CHUNKS = 4,
-    JOIN_RUNS = 8,      /* a merge costs more than a copy, and readers merge anyhow */
     JOB_RUNS_MIN = 16,  /* more at a time where nobody waits: each row is merged less often */
-    JOB_RUNS_MAX = 32,  /* when the thread does not keep up */
+    JOB_RUNS_MAX = MEM_MERGE_RUNS_MAX, /* when the thread does not keep up */
     RUNS_PRESSED = 112, /* more of them in a list are merged by the writer after all */
     PRESSED_ROWS_MAX = 262144 /* as far as that is bearable within a write */
 };
@@ -333,13 +335,13 @@ static bool merge_some(mem_store *s)
     for (size_t end = s->building->n, at; end > 0;) {
         mem_chunk *v[JOB_RUNS_MAX];
         size_t n = runs_of_tier(v, &at, &end, s);
-        run_sum sum = sum_of(v, n < JOIN_RUNS ? n : JOIN_RUNS);
-        if (n < JOIN_RUNS || sum.bytes > s->run_bytes)
+        run_sum sum = sum_of(v, n < s->merge_runs ? n : s->merge_runs);
+        if (n < s->merge_runs || sum.bytes > s->run_bytes)
             continue;
         if (sum.rows > s->inline_rows && (leave(s, v, n) || sum.rows > PRESSED_ROWS_MAX))
             continue;
-        mem_chunk *made = merge_runs(s->account, v, JOIN_RUNS);
-        return made != NULL && list_put(s, at, JOIN_RUNS, made);
+        mem_chunk *made = merge_runs(s->account, v, s->merge_runs);
+        return made != NULL && list_put(s, at, s->merge_runs, made);
     }
     return false;
 }
@@ -354,5 +356,30 @@ void pml_mem_store__join(mem_store *s)
     }
     job_finish(s);
     while (s->building != NULL && merge_some(s)) /* bounded: every round leaves fewer runs */
+        continue;
+}
+
+/* One run of each JOB_RUNS_MAX neighbours. Whether something in the list has changed. */
+static bool merge_all_pass(mem_store *s)
+{
+    bool changed = false;
+    for (size_t at = 0; at < s->building->n; at++) {
+        mem_chunk *v[JOB_RUNS_MAX];
+        size_t left = s->building->n - at, n = left < JOB_RUNS_MAX ? left : JOB_RUNS_MAX;
+        for (size_t i = 0; i < n; i++)
+            v[i] = (mem_chunk *)s->building->items[at + i];
+        mem_chunk *made = n < 2 ? NULL : merge_runs(s->account, v, n);
+        changed = (made != NULL && list_put(s, at, n, made)) || changed;
+    }
+    return changed;
+}
+
+void pml_mem_store__join_all(mem_store *s)
+{
+    job_finish(s);
+    pml_mem_store__forget_job(s);
+    if (!s->account->can_copy || !s->keyed || s->building == NULL || s->building_rows > s->inline_rows || s->building_bytes > s->run_bytes)
+        return;
+    while (s->building->n > 1 && merge_all_pass(s)) /* bounded: every pass leaves fewer runs */
         continue;
 }

@@ -8,7 +8,10 @@
 
 #include "stores/memory_chunk.h"
 
-enum { MEM_OPEN_ROWS_FIRST = 64 /* of an open chunk; four times more each time one fills up */ };
+enum {
+    MEM_OPEN_ROWS_FIRST = 64, /* of an open chunk; four times more each time one fills up */
+    MEM_MERGE_RUNS_MAX = 32   /* runs that are merged at once */
+};
 
 typedef struct mem_job mem_job;
 
@@ -19,6 +22,7 @@ typedef struct mem_store {
     uint64_t join_bytes;          /* chunks are joined up to this size */
     int64_t inline_rows;          /* runs are merged within a write up to so many rows */
     uint64_t run_bytes;           /* and up to this size at all */
+    size_t merge_runs;            /* so many of one tier become one */
     /* of the writer: write and seal, which come one at a time */
     mem_chunk *open;   /* the last of `building`, which holds it; NULL: none */
     int64_t open_room; /* rows asked for when it was opened */
@@ -45,6 +49,8 @@ int pml_mem_store__close_chunk(mem_store *s, pml_error *err);
 void pml_mem_store__join(mem_store *s);
 /* The newest chunk, which has just been closed, gives its free room back. */
 void pml_mem_store__copy_last(mem_store *s);
+/* Before a seal: as few runs as can be within a call, and what is merged meanwhile is not wanted any more. No chunk is open. */
+void pml_mem_store__join_all(mem_store *s);
 /* What is merged meanwhile is not wanted any more. */
 void pml_mem_store__forget_job(mem_store *s);
 

@@ -6,6 +6,7 @@
 #include "columnar/bucket.h"
 #include "meta/partition.h"
 #include "storage/file_io.h"
+#include "util/hash.h"
 
 /* An index file of a bucket; name NULL: none. */
 typedef struct index_file {
@@ -39,7 +40,7 @@ struct pml_bucket_assigner {
     pml_map partitions; /* partition bytes -> dynamic_partition */
     int32_t buckets_max;
     char uuid[37];
-    int64_t counter;
+    int64_t counter, prepares;
     const pml_type **key_types;
     int32_t *key_columns;
 };
@@ -351,8 +352,32 @@ static dynamic_bucket *bucket_at(const index_prepare *q, size_t i)
     return &q->of[i]->buckets[q->v[i]->bucket];
 }
 
+/* The present index file of the bucket, in the arena of the message; NULL: it has none. */
+static int present_file(const pml_index_entry **out, const index_prepare *q, size_t i, pml_error *err)
+{
+    pml_new_files *f = q->v[i];
+    const dynamic_bucket *b = bucket_at(q, i);
+    *out = NULL;
+    if (b->file.name == NULL)
+        return PML_OK;
+    pml_index_entry *e = pml_arena__alloc(&f->arena, sizeof *e);
+    const char *name = pml_arena__strdup(&f->arena, b->file.name);
+    if (e == NULL || name == NULL)
+        return pml_error__no_memory(err);
+    *e = (pml_index_entry){.kind = PML_ENTRY_DELETE,
+                           .partition = f->partition,
+                           .bucket = f->bucket,
+                           .type = PML_INDEX_HASH,
+                           .name = name,
+                           .size_bytes = b->file.size_bytes,
+                           .row_count = b->file.rows};
+    *out = e;
+    return PML_OK;
+}
+
 static int prepare_list(index_prepare *q, pml_error *err)
 {
+    const uint64_t prepare = pml_hash__mix64(pml_hash__fnv1a((uint64_t)++q->a->prepares, q->a->uuid));
     q->of = pml_env__calloc(q->a->env, q->n, sizeof *q->of);
     q->next = pml_env__calloc(q->a->env, q->n, sizeof *q->next);
     q->names = pml_env__calloc(q->a->env, q->n, sizeof *q->names);
@@ -366,8 +391,11 @@ static int prepare_list(index_prepare *q, pml_error *err)
         q->of[i] = p;
         q->next[i] = p->wanted;
         p->wanted = i + 1;
-        f->has_keys = true;
+        f->has_keys = PML_KEYS_KNOWN;
         f->keys = p->print;
+        f->prepare = prepare;
+        if (!bucket_at(q, i)->dirty)
+            PML_RETURN_IF(present_file(&f->keys_in, q, i, err));
     }
     return PML_OK;
 }
@@ -375,22 +403,17 @@ static int prepare_list(index_prepare *q, pml_error *err)
 static int write_index(index_prepare *q, size_t i, const pml_buf *hashes, pml_error *err)
 {
     pml_new_files *f = q->v[i];
-    const dynamic_bucket *b = bucket_at(q, i);
-    pml_index_entry *made = pml_arena__alloc(&f->arena, sizeof *made), *before = pml_arena__alloc(&f->arena, sizeof *before);
-    const char *name = b->file.name == NULL ? NULL : pml_arena__strdup(&f->arena, b->file.name);
-    if (made == NULL || before == NULL || (name == NULL) != (b->file.name == NULL))
+    pml_index_entry *made = pml_arena__alloc(&f->arena, sizeof *made);
+    const pml_index_entry *before;
+    if (made == NULL)
         return pml_error__no_memory(err);
-    *before = (pml_index_entry){.kind = PML_ENTRY_DELETE,
-                                .partition = f->partition,
-                                .bucket = f->bucket,
-                                .type = PML_INDEX_HASH,
-                                .name = name,
-                                .size_bytes = b->file.size_bytes,
-                                .row_count = b->file.rows};
+    PML_RETURN_IF(present_file(&before, q, i, err));
     PML_RETURN_IF(pml_hash_index__write(made, &f->index_path, &f->arena, q->a->table, f->partition, f->bucket, hashes, q->a->uuid,
                                         q->a->counter++, err));
+    f->changes->v[f->changes->n++] = (pml_key_change){
+        f->bucket, before == NULL ? 0 : pml_hash_index__print(f->bucket, before->name), pml_hash_index__print(f->bucket, made->name)};
     f->index = made; /* it exists: deleted with the others from now on */
-    f->index_before = name == NULL ? NULL : before;
+    f->index_before = before;
     q->names[i] = pml_env__strdup(q->a->env, made->name);
     return q->names[i] == NULL ? pml_error__no_memory(err) : PML_OK;
 }
@@ -402,6 +425,7 @@ static int write_partition(index_prepare *q, size_t last, pml_error *err)
     pml_env *env = q->a->env;
     size_t n_dirty = 0, k = 0;
     pml_buf **of_bucket = NULL, *bufs = NULL;
+    pml_key_changes *changes = NULL;
     int rc = PML_OK;
     for (size_t i = last; i > 0; i = q->next[i - 1])
         n_dirty += bucket_at(q, i - 1)->dirty;
@@ -409,8 +433,14 @@ static int write_partition(index_prepare *q, size_t last, pml_error *err)
         return PML_OK;
     of_bucket = pml_env__calloc(env, p->n, sizeof *of_bucket);
     bufs = pml_env__calloc(env, n_dirty, sizeof *bufs);
-    if (of_bucket == NULL || bufs == NULL)
+    changes = pml_key_changes__new(env, n_dirty);
+    if (of_bucket == NULL || bufs == NULL || changes == NULL)
         PML_TRY(pml_error__no_memory(err));
+    for (size_t i = last; i > 0; i = q->next[i - 1]) {
+        pml_key_changes__release(q->v[i - 1]->changes); /* of a prepare that failed */
+        pml_key_changes__acquire(changes);
+        q->v[i - 1]->changes = changes;
+    }
     for (size_t i = last; i > 0; i = q->next[i - 1])
         if (bucket_at(q, i - 1)->dirty) {
             pml_buf__init(&bufs[k], env, SIZE_MAX / 2);
@@ -423,6 +453,7 @@ static int write_partition(index_prepare *q, size_t last, pml_error *err)
 out:
     for (size_t i = 0; bufs != NULL && i < k; i++)
         pml_buf__clear(&bufs[i]);
+    pml_key_changes__release(changes);
     pml_env__free(env, bufs);
     pml_env__free(env, of_bucket);
     return rc;

@@ -5,9 +5,11 @@
  *
  * Java relies on there being one writer: of two that add keys at once the later commit replaces the index files of the earlier one, whose
  * keys then come twice. Here each message says by which index files its buckets were chosen, and the base must have these:
- *   - messages of this process say what stands for all files of the partition (pml_new_files.keys);
- *   - those out of bytes name the one file that theirs replaces. Java's do not: there the new file must hold all hashes of the present one;
- *   - a bucket that gets rows and no new index file must have one.
+ *   - messages of this process say what stands for all files of the partition (pml_new_files.keys), besides which only files of the
+ *     same prepare may be there: its messages may be committed one by one;
+ *   - those out of bytes say so, too. Where the partition has other files (messages come in another order, or Java made them and they do not
+ *     say), the files are read: none of the keys of a new index file may be in another bucket, and it must follow on the present one, or have
+ *     all its keys; of a bucket without new keys the present file must have those of the one that the rows were routed by.
  * Several prepares may be in one commit, in their order.
  */
 #include <string.h>
@@ -17,7 +19,11 @@
 #include "table/hash_index.h"
 
 typedef struct partition_keys {
-    uint64_t at_group, now; /* what stands for the files: before the messages of one prepare, and now */
+    uint64_t now;            /* what stands for the files */
+    uint64_t prepare, keys;  /* whose messages are looked at: where the partition was as they say before the first, it is for the others */
+    bool agrees;
+    size_t last;             /* of its HASH entries, plus 1 */
+    pml_key_buckets buckets; /* all its keys, once somebody asked for them */
 } partition_keys;
 
 typedef struct index_change {
@@ -26,11 +32,18 @@ typedef struct index_change {
     size_t n, n_base, cap; /* entries of the base, then new ones */
     pml_index_entry *v;
     bool *gone;
+    size_t *before;     /* of each HASH entry: the one of its partition before it, plus 1 */
     pml_map by_bucket;  /* partition-bucket -> number of its HASH entry, plus 1 */
     pml_map partitions; /* partition -> partition_keys */
     pml_map touched;    /* partition-buckets that get files */
     pml_buf key;
 } index_change;
+
+static void partition_clear(pml_env *env, void *value)
+{
+    (void)env;
+    pml_key_buckets__clear(&((partition_keys *)value)->buckets);
+}
 
 static int bucket_key(index_change *c, pml_bytes partition, int32_t bucket, pml_error *err)
 {
@@ -51,6 +64,17 @@ static int keys_of(partition_keys **out, index_change *c, pml_bytes partition, p
     return PML_OK;
 }
 
+/* The index file that a bucket has now; NULL: none. *at (NULL: unwanted): its number. */
+static int entry_of(const pml_index_entry **out, size_t *at, index_change *c, pml_bytes partition, int32_t bucket, pml_error *err)
+{
+    PML_RETURN_IF(bucket_key(c, partition, bucket, err));
+    size_t found = (size_t)(uintptr_t)pml_map__get(&c->by_bucket, c->key.data, c->key.len);
+    *out = found == 0 ? NULL : &c->v[found - 1];
+    if (at != NULL)
+        *at = found - 1;
+    return PML_OK;
+}
+
 static int load_base(index_change *c, const pml_snapshot *latest, size_t n_new, pml_error *err)
 {
     pml_index_entries base = {0};
@@ -60,7 +84,8 @@ static int load_base(index_change *c, const pml_snapshot *latest, size_t n_new, 
     c->cap = base.n + n_new;
     c->v = pml_arena__array(c->arena, c->cap, sizeof *c->v);
     c->gone = pml_arena__array(c->arena, c->cap, sizeof *c->gone);
-    if (c->v == NULL || c->gone == NULL)
+    c->before = pml_arena__array(c->arena, c->cap, sizeof *c->before);
+    if (c->v == NULL || c->gone == NULL || c->before == NULL)
         return pml_error__no_memory(err);
     memset(c->gone, 0, c->cap * sizeof *c->gone);
     for (size_t i = 0; i < base.n; i++) {
@@ -73,7 +98,8 @@ static int load_base(index_change *c, const pml_snapshot *latest, size_t n_new, 
             return pml_error__no_memory(err);
         PML_RETURN_IF(keys_of(&p, c, base.v[i].partition, err));
         p->now += pml_hash_index__print(base.v[i].bucket, base.v[i].name);
-        p->at_group = p->now;
+        c->before[i] = p->last;
+        p->last = i + 1;
     }
     return PML_OK;
 }
@@ -89,20 +115,65 @@ static int conflict(const index_change *c, const pml_new_files *f, const char *w
                          f->bucket, path, why);
 }
 
-/* A message that came out of bytes; now: the index file that its bucket has, NULL: none. */
-static int check_named(index_change *c, const pml_new_files *f, const pml_index_entry *now, pml_error *err)
+/* Whether the present file has all keys of another one, which may be gone by now. */
+static int has_keys_of(bool *out, index_change *c, const pml_index_entry *now, const pml_index_entry *other, pml_error *err)
 {
-    bool covers;
-    if (f->index == NULL)
-        return now != NULL ? PML_OK : conflict(c, f, "they bring no keys, and the bucket has none", err);
+    *out = strcmp(now->name, other->name) == 0;
+    if (*out)
+        return PML_OK;
+    int rc = pml_hash_index__covers(out, c->f->table, now, other, err);
+    if (rc != PML_E_SNAPSHOT_GONE)
+        return rc;
+    pml_error__clear(err);
+    return PML_OK;
+}
+
+/* A message that came out of bytes; now: the index file that its bucket has, NULL: none. */
+static int check_told(index_change *c, const pml_new_files *f, const pml_index_entry *now, const partition_keys *p, pml_error *err)
+{
+    bool ok = true;
+    if (f->index == NULL) {
+        if (now == NULL)
+            return conflict(c, f, "they bring no keys, and the bucket has none", err);
+        if (!p->agrees && f->keys_in != NULL)
+            PML_RETURN_IF(has_keys_of(&ok, c, now, f->keys_in, err));
+        return ok ? PML_OK : conflict(c, f, "the bucket does not have the keys that it had for them", err);
+    }
     if (f->index_before != NULL) {
         bool same = now != NULL && strcmp(now->name, f->index_before->name) == 0;
         return same ? PML_OK : conflict(c, f, "the bucket has another index file than they replace", err);
     }
     if (now == NULL)
         return PML_OK;
-    PML_RETURN_IF(pml_hash_index__covers(&covers, c->f->table, f->index, now, err));
-    return covers ? PML_OK : conflict(c, f, "the bucket has keys that their index file does not have", err);
+    PML_RETURN_IF(pml_hash_index__covers(&ok, c->f->table, f->index, now, err));
+    return ok ? PML_OK : conflict(c, f, "the bucket has keys that their index file does not have", err);
+}
+
+static int read_buckets(index_change *c, partition_keys *p, pml_error *err)
+{
+    PML_RETURN_IF(pml_key_buckets__init(&p->buckets, c->f->env, err));
+    for (size_t i = p->last; i > 0; i = c->before[i - 1])
+        if (!c->gone[i - 1])
+            PML_RETURN_IF(pml_hash_index__load(&p->buckets, c->f->table, &c->v[i - 1], err));
+    return PML_OK;
+}
+
+/* None of the keys of the new index file may be in another bucket. */
+static int check_buckets(index_change *c, const pml_new_files *f, partition_keys *p, pml_error *err)
+{
+    pml_key_buckets mine;
+    bool elsewhere = false;
+    int rc;
+    if (p->buckets.env == NULL)
+        PML_RETURN_IF(read_buckets(c, p, err));
+    PML_TRY(pml_key_buckets__init(&mine, c->f->env, err));
+    PML_TRY(pml_hash_index__load(&mine, c->f->table, f->index, err));
+    PML_TRY(pml_key_buckets__merge(&elsewhere, &p->buckets, &mine, err));
+    if (elsewhere)
+        rc = conflict(c, f, "others of the partition's buckets have keys that their index file brings", err);
+out:
+    pml_key_buckets__clear(&mine);
+    return rc;
 }
 
 /* The new index file of a bucket must follow on the one that it has: messages of two writers that began alike may be in one commit. */
@@ -113,33 +184,57 @@ static bool follows(const pml_new_files *f, const pml_index_entry *now)
     return now == NULL ? f->index_before == NULL : f->index_before != NULL && strcmp(now->name, f->index_before->name) == 0;
 }
 
+/* What stands for the files when the table has but those that the bucket was chosen by and those of the same prepare that are there. */
+static int expected(uint64_t *out, index_change *c, const pml_new_files *f, pml_error *err)
+{
+    *out = f->keys;
+    for (size_t i = 0; f->changes != NULL && i < f->changes->n; i++) {
+        const pml_key_change *k = &f->changes->v[i];
+        const pml_index_entry *now;
+        PML_RETURN_IF(entry_of(&now, NULL, c, f->partition, k->bucket, err));
+        if (now != NULL && pml_hash_index__print(k->bucket, now->name) == k->after)
+            *out += k->after - k->before;
+    }
+    return PML_OK;
+}
+
 static int check_known(index_change *c, const pml_new_files *f, const pml_index_entry *now, partition_keys *p, pml_error *err)
 {
-    if (f->keys != p->at_group) {
-        p->at_group = p->now; /* the first message of the next prepare */
-        if (f->keys != p->now)
-            return conflict(c, f, "their bucket was chosen by other index files than the partition has", err);
-    }
+    uint64_t keys = f->keys;
+    if (!p->agrees && keys != p->now)
+        PML_RETURN_IF(expected(&keys, c, f, err));
+    p->agrees = p->agrees || keys == p->now;
+    if (!p->agrees)
+        return conflict(c, f, "their bucket was chosen by other index files than the partition has", err);
     return follows(f, now) ? PML_OK : conflict(c, f, "others in this commit add keys to the bucket, too", err);
 }
 
 static int add_message(index_change *c, const pml_new_files *f, pml_error *err)
 {
     partition_keys *p;
-    PML_RETURN_IF(bucket_key(c, f->partition, f->bucket, err));
-    size_t at = (size_t)(uintptr_t)pml_map__get(&c->by_bucket, c->key.data, c->key.len);
-    const pml_index_entry *now = at == 0 ? NULL : &c->v[at - 1];
+    const pml_index_entry *now;
+    size_t at;
+    PML_RETURN_IF(entry_of(&now, &at, c, f->partition, f->bucket, err));
     PML_RETURN_IF(keys_of(&p, c, f->partition, err));
-    PML_RETURN_IF(f->has_keys ? check_known(c, f, now, p, err) : check_named(c, f, now, err));
+    if (f->has_keys == PML_KEYS_UNTOLD || f->prepare != p->prepare || f->keys != p->keys)
+        p->agrees = f->has_keys != PML_KEYS_UNTOLD && f->keys == p->now;
+    p->prepare = f->prepare;
+    p->keys = f->keys;
+    PML_RETURN_IF(f->has_keys == PML_KEYS_KNOWN ? check_known(c, f, now, p, err) : check_told(c, f, now, p, err));
+    if (f->index != NULL && (p->buckets.env != NULL || (f->has_keys != PML_KEYS_KNOWN && !p->agrees)))
+        PML_RETURN_IF(check_buckets(c, f, p, err));
+    PML_RETURN_IF(bucket_key(c, f->partition, f->bucket, err));
     if (pml_map__put(&c->touched, c->key.data, c->key.len, c, NULL) != PML_OK)
         return pml_error__no_memory(err);
     if (f->index == NULL)
         return PML_OK;
     if (now != NULL) {
-        c->gone[at - 1] = true;
+        c->gone[at] = true;
         p->now -= pml_hash_index__print(now->bucket, now->name);
     }
     c->v[c->n] = *f->index;
+    c->before[c->n] = p->last;
+    p->last = c->n + 1;
     p->now += pml_hash_index__print(f->bucket, f->index->name);
     if (pml_map__put(&c->by_bucket, c->key.data, c->key.len, (void *)(uintptr_t)++c->n, NULL) != PML_OK)
         return pml_error__no_memory(err);
@@ -218,7 +313,7 @@ int pml_commit_index__write(pml_commit_files *f, pml_arena *arena, const pml_sna
     int rc = change(&c, latest, d, dynamic, err);
     pml_buf__clear(&c.key);
     pml_map__clear(&c.touched, NULL);
-    pml_map__clear(&c.partitions, NULL);
+    pml_map__clear(&c.partitions, partition_clear);
     pml_map__clear(&c.by_bucket, NULL);
     return rc;
 }

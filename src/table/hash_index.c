@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "storage/file_io.h"
+#include "util/hash.h"
 
 enum { FILE_BYTES_MAX = 1 << 30 }; /* 268 million keys of one bucket */
 
@@ -95,10 +96,5 @@ out:
 
 uint64_t pml_hash_index__print(int32_t bucket, const char *name)
 {
-    uint64_t h = UINT64_C(0xcbf29ce484222325) ^ (uint32_t)bucket; /* FNV-1a, then the splitmix64 finaliser */
-    for (const char *c = name; *c != '\0'; c++)
-        h = (h ^ (uint8_t)*c) * UINT64_C(0x100000001b3);
-    h = (h ^ (h >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    h = (h ^ (h >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return h ^ (h >> 31);
+    return pml_hash__mix64(pml_hash__fnv1a((uint32_t)bucket, name));
 }

@@ -104,6 +104,25 @@ int pml_key_buckets__load(pml_key_buckets *m, pml_bytes file, int64_t rows, int3
     return PML_OK;
 }
 
+int pml_key_buckets__merge(bool *elsewhere, pml_key_buckets *m, const pml_key_buckets *from, pml_error *err)
+{
+    *elsewhere = false;
+    PML_RETURN_IF(reserve(m, m->n + from->n, err));
+    for (size_t i = 0; i < from->cap; i++) {
+        if (from->buckets[i] < 0)
+            continue;
+        size_t at = place_of(m, from->hashes[i]);
+        if (m->buckets[at] >= 0 && m->buckets[at] != from->buckets[i]) {
+            *elsewhere = true;
+            return PML_OK;
+        }
+        m->n += m->buckets[at] < 0;
+        m->hashes[at] = from->hashes[i];
+        m->buckets[at] = from->buckets[i];
+    }
+    return PML_OK;
+}
+
 void pml_key_buckets__files(pml_buf *const *out, const pml_key_buckets *m)
 {
     for (size_t i = 0; i < m->cap; i++)

@@ -30,6 +30,8 @@ int pml_key_buckets__put(pml_key_buckets *m, int32_t hash, int32_t bucket, pml_e
 /* All hashes of a HASH index file (M 9.1: int32, big-endian, in no order), `rows` of them as the index manifest says. PML_E_CORRUPT:
    another length, or a hash that another bucket has. */
 int pml_key_buckets__load(pml_key_buckets *m, pml_bytes file, int64_t rows, int32_t bucket, const char *name, pml_error *err);
+/* Adds all hashes of another map. *elsewhere: one of them has another bucket here; then m has some of them only. PML_E_NOMEM, PML_E_LIMIT. */
+int pml_key_buckets__merge(bool *elsewhere, pml_key_buckets *m, const pml_key_buckets *from, pml_error *err);
 /* Appends the file of each bucket to out[bucket]; NULL: not wanted. Errors stay in the buffers. */
 void pml_key_buckets__files(pml_buf *const *out, const pml_key_buckets *m);
 

@@ -4,74 +4,34 @@
 #include <string.h>
 
 #include "merge/engine.h"
+#include "merge/fold.h"
 #include "table/memory_source.h"
 
-/* The runs of one group as one run. */
-typedef struct reduced {
-    pml_env *env;
-    pml_merge_function function;
-    pml_merge *merge;
-    int32_t *columns; /* all of the layout */
-} reduced;
-
-static int reduced_next(void *ctx, struct ArrowArray *out, pml_error *err)
+int pml_memory_runs__fold(pml_plan *plan, const pml_merge_layout *layout, bool lookup, int64_t batch_rows, pml_run *runs, size_t *n,
+                          pml_error *err)
 {
-    reduced *r = ctx;
-    *out = (struct ArrowArray){0};
-    return pml_merge__next(r->merge, out, err);
+    const pml_fold request = {.layout = layout, .max = plan->memory->fan_in(plan->pins, *n), .lookup = lookup, .batch_rows = batch_rows};
+    return pml_runs__fold(runs, n, plan->env, &request, err);
 }
 
-static void reduced_drop(void *ctx)
-{
-    reduced *r = ctx;
-    pml_merge__free(r->merge);
-    if (r->function.drop != NULL)
-        r->function.drop(r->function.self);
-    pml_env__free(r->env, r->columns);
-    pml_env__free(r->env, r);
-}
-
-/* Moves the runs, also on failure. */
-static int reduce(pml_run *out, const pml_memory_runs *q, const pml_run *runs, size_t n, pml_error *err)
+/* The runs of one group as one run. Moves them, also on failure. */
+static int reduce(pml_run *out, const pml_memory_runs *q, pml_run *runs, size_t n, pml_error *err)
 {
     const pml_table *t = q->plan->table;
     pml_env *env = q->plan->env;
-    size_t n_fields = q->layout->n_fields, given = 0;
+    pml_merge_function function = {0};
     int rc;
-    reduced *r = pml_env__calloc(env, 1, sizeof *r);
-    if (r == NULL) {
-        rc = pml_error__no_memory(err);
-        goto out;
-    }
-    r->env = env;
-    r->columns = pml_env__calloc(env, n_fields, sizeof *r->columns);
-    if (r->columns == NULL) {
-        rc = pml_error__no_memory(err);
-        goto out;
-    }
-    for (size_t i = 0; i < n_fields; i++)
-        r->columns[i] = (int32_t)i;
-    PML_TRY(pml_merge_engine__new(&r->function, env, q->layout, q->schema, t->overrides, t->n_overrides, err));
-    const pml_merge_request request = {.layout = q->layout,
-                                       .function = &r->function,
-                                       .columns = r->columns,
-                                       .n_columns = n_fields,
-                                       .keep_retracts = true,
-                                       .batch_rows = q->batch_rows};
-    given = n; /* from here on they are the merge's */
-    PML_TRY(pml_merge__open(&r->merge, env, &request, runs, n, err));
-    *out = (pml_run){.next = reduced_next, .drop = reduced_drop, .ctx = r, .name = runs[0].name, .level = -1};
-    return PML_OK;
+    PML_TRY(pml_memory_runs__fold(q->plan, q->layout, false, q->batch_rows, runs, &n, err));
+    PML_TRY(pml_merge_engine__new(&function, env, q->layout, q->schema, t->overrides, t->n_overrides, err));
+    return pml_merge_run__open(out, env, q->layout, &function, q->batch_rows, runs, n, err);
 out:
-    for (size_t i = given; i < n; i++)
+    for (size_t i = 0; i < n; i++)
         runs[i].drop(runs[i].ctx);
-    if (r != NULL)
-        reduced_drop(r);
     return rc;
 }
 
 /* Runs that stand in `from`, of n in all, by groups to `to`. What has not become part of `to` is dropped on failure. */
-static int reduce_groups(pml_run *to, size_t *n_to, const pml_memory_runs *q, const pml_memory_run *from, const pml_run *runs, size_t n,
+static int reduce_groups(pml_run *to, size_t *n_to, const pml_memory_runs *q, const pml_memory_run *from, pml_run *runs, size_t n,
                          pml_error *err)
 {
     size_t i = 0, end;

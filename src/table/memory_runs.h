@@ -20,5 +20,8 @@ typedef struct pml_memory_runs {
 
 /* The oldest first. *runs by pml_env__free; each is to be dropped. */
 int pml_memory_runs__open(pml_run **runs, size_t *n, const pml_memory_runs *request, pml_error *err);
+/* Makes as few of the runs of a merge as its plan, one with memory, lets it have (merge/fold.h). */
+int pml_memory_runs__fold(pml_plan *plan, const pml_merge_layout *layout, bool lookup, int64_t batch_rows, pml_run *runs, size_t *n,
+                          pml_error *err);
 
 #endif

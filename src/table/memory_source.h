@@ -85,6 +85,8 @@ typedef struct pml_memory_source {
     /* The oldest first. *runs by pml_env__free; the caller drops each run. The fields may be those of _SEQUENCE_NUMBER and _VALUE_KIND,
        too; the predicate is over the key only. */
     int (*open_runs)(pml_memory_run **runs, size_t *n, void *pins, size_t i, const pml_memory_read *request, pml_error *err);
+    /* How many inputs one merge may have, at least 2, where n want to be. */
+    size_t (*fan_in)(void *pins, size_t n);
     void (*acquire)(void *pins);
     void (*release)(void *pins); /* streams stay valid */
     /* The highest id of a snapshot that is known. -1: none. */

@@ -25,7 +25,7 @@ int pml_messages_serialize(pml_text *out, const pml_messages *m, size_t i, pml_e
         return pml_error__set(err, PML_E_INVAL, "there is no message %zu: the prepare made %zu", i, m->n);
     pml_new_files *f = m->v[i];
     f->copied = true;
-    const pml_commit_message message = {.partition = f->partition,
+    pml_commit_message message = {.partition = f->partition,
                                         .bucket = f->bucket,
                                         .has_total_buckets = true,
                                         .total_buckets = f->total_buckets,
@@ -35,6 +35,12 @@ int pml_messages_serialize(pml_text *out, const pml_messages *m, size_t i, pml_e
                                         .has_index_before = f->index_before != NULL,
                                         .index = f->index == NULL ? (pml_index_entry){0} : *f->index,
                                         .index_before = f->index_before == NULL ? (pml_index_entry){0} : *f->index_before};
+    if (f->has_keys != PML_KEYS_UNTOLD)
+        message.keys = (pml_message_keys){.told = true,
+                                          .keys = f->keys,
+                                          .prepare = f->prepare,
+                                          .has_file = f->keys_in != NULL,
+                                          .file = f->keys_in == NULL ? (pml_index_entry){0} : *f->keys_in};
     PML_TRY(pml_serde_message__write(&bytes, &message, err));
     PML_TRY(pml_text__of_buf(out, &bytes, err));
 out:
@@ -138,22 +144,29 @@ static int check_file(pml_table *t, const pml_data_file *f, pml_error *err)
     return check_stats(t, f, err);
 }
 
-/* Its index file, and the one that it replaces, are of the message's partition-bucket. */
+/* Its index file, the one that it replaces, and the one that has its keys are of the message's partition-bucket. */
 static int take_index(pml_new_files *f, pml_table *t, const pml_commit_message *m, pml_error *err)
 {
     char *path;
-    if (!m->has_index)
+    f->has_keys = m->keys.told ? PML_KEYS_TOLD : PML_KEYS_UNTOLD;
+    f->keys = m->keys.keys;
+    f->prepare = m->keys.prepare;
+    if (!m->has_index && !m->keys.has_file)
         return PML_OK;
-    pml_index_entry *e = pml_arena__array(&f->arena, 2, sizeof *e);
+    pml_index_entry *e = pml_arena__array(&f->arena, 3, sizeof *e);
     if (e == NULL)
         return pml_error__no_memory(err);
     e[0] = m->index;
     e[1] = m->index_before;
-    for (int i = 0; i < 2; i++) {
+    e[2] = m->keys.file;
+    for (int i = 0; i < 3; i++) {
         e[i].kind = i == 0 ? PML_ENTRY_ADD : PML_ENTRY_DELETE;
         e[i].partition = f->partition;
         e[i].bucket = f->bucket;
     }
+    f->keys_in = m->keys.has_file ? &e[2] : NULL;
+    if (!m->has_index)
+        return PML_OK;
     PML_RETURN_IF(pml_index_file__path(&path, t, t->schema, &e[0], err));
     f->index_path = pml_arena__strdup(&f->arena, path);
     pml_env__free(t->env, path);

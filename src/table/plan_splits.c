@@ -217,7 +217,7 @@ static int add_part(pml_plan *p, size_t *cap, const pml_plan_part *part, const p
     s->bucket = disk ? d->bucket : part->bucket;
     s->total_buckets = disk ? d->total_buckets : part->total_buckets;
     s->kind = disk && d->of_stream ? PML_SPLIT_CHANGES : PML_SPLIT_ROWS;
-    s->raw_convertible = !disk || p->schema->n_keys == 0 || d->raw_convertible;
+    s->raw_convertible = p->schema->n_keys == 0 || (disk && d->raw_convertible && part->memory_part < 0); /* memory is always merged */
     s->memory_part = part->memory_part;
     s->memory_rows = part->memory_rows;
     PML_RETURN_IF(pml_plan__partition_path(&s->partition_path, p, s->partition, err));

@@ -127,6 +127,8 @@ static int section_open(merge_reader *r, const pml_section *s, pml_error *err)
     size_t n = 0;
     pml_run *runs;
     int rc = section_runs(&runs, &n, r, s, err);
+    if (rc == PML_OK && r->split->memory_part >= 0)
+        rc = pml_memory_runs__fold(r->plan, &r->layout, request.lookup, r->batch_rows, runs, &n, err);
     if (rc == PML_OK)
         rc = pml_merge__open(&r->merge, r->env, &request, runs, n, err);
     else

@@ -41,6 +41,7 @@ int pml_new_files__init(pml_new_files *f, pml_env *env, pml_bytes partition, int
 
 void pml_new_files__clear(pml_new_files *f)
 {
+    pml_key_changes__release(f->changes);
     if (f->env != NULL)
         pml_arena__clear(&f->arena);
     *f = (pml_new_files){0};

@@ -7,6 +7,7 @@
 #define PML_TABLE_ROLLING_H
 
 #include "table/file_shape.h"
+#include "table/key_changes.h"
 
 /* The files of one partition-bucket that wait for a commit, and where they lie. Owns an arena. */
 typedef struct pml_new_files {
@@ -20,10 +21,12 @@ typedef struct pml_new_files {
     const char **paths;
     /* What commits of this process made of them. Guarded by nothing: a commit belongs to one thread at a time, and so do its messages. */
     enum { PML_FILES_NEW = 0, PML_FILES_UNKNOWN, PML_FILES_COMMITTED } fate;
-    /* Dynamic buckets (table/bucket_assigner.h). keys: what stands for the index files of the partition that the bucket was chosen by;
-       without has_keys nobody knows them any more. */
-    bool has_keys;
-    uint64_t keys;
+    /* Dynamic buckets (table/bucket_assigner.h). keys: what stands for the index files of the partition that the bucket was chosen by.
+       Messages of this process know, those out of bytes were told, and those of Java were not. */
+    enum { PML_KEYS_UNTOLD = 0, PML_KEYS_TOLD, PML_KEYS_KNOWN } has_keys;
+    uint64_t keys, prepare;          /* prepare: a random number of it */
+    const pml_index_entry *keys_in;  /* without new keys: the index file that has those of the rows; NULL: untold */
+    pml_key_changes *changes; /* those of all messages of the prepare for the partition, a reference; NULL: none of them has new keys */
     const pml_index_entry *index, *index_before; /* the new index file and the one that it replaces; NULL: none */
     const char *index_path;
     bool copied; /* came from bytes, or went into some: others may have committed them */

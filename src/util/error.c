@@ -159,7 +159,9 @@ void pml_error__add_flags(pml_error *err, uint32_t flags)
 void pml_error__clear(pml_error *err)
 {
     if (err != NULL) {
-        memset(err, 0, sizeof *err);
         err->struct_size = sizeof *err;
+        err->code = err->sys_errno = 0;
+        err->flags = err->place = 0;
+        err->file[0] = err->message[0] = '\0'; /* what lies behind has no meaning, and is much for a write of one row */
     }
 }

@@ -165,8 +165,6 @@ static void avro_data_with_values_that_the_type_cannot_have_is_damaged(void **st
     (void)state;
     avro_kit k;
     FAILS(PML_E_CORRUPT, "a STRING", RECORD(F("a", "\"string\"")), "\x02\xff", "UTF-8");
-    /* Java stores sums of up to 18 digits beyond their precision; no more. */
-    FAILS(PML_E_CORRUPT, "a DECIMAL(19, 0)", RECORD(F("a", DECIMAL("19", "0"))), "\x12\x00\x8a\xc7\x23\x04\x89\xe8\x00\x00", "19 digits");
     FAILS(PML_E_CORRUPT, "a TIME(3)", RECORD(F("a", LOGICAL("int", "time-millis"))), "\x01", "millisecond");
     FAILS(PML_E_CORRUPT, "a INT NOT NULL", RECORD(F("a", NULLABLE(INT))), "\x00", "NOT NULL");
     /* these do not fit the column's buffers, so nobody is asked */
@@ -175,8 +173,7 @@ static void avro_data_with_values_that_the_type_cannot_have_is_damaged(void **st
     FAILS(PML_E_CORRUPT, "a INT", RECORD(F("a", INT)), "\x80\x80\x80\x80\x10", "field a");
     FAILS(PML_E_CORRUPT, "a BOOLEAN", RECORD(F("a", "\"boolean\"")), "\x02", "field a");
     FAILS(PML_E_CORRUPT, "a DECIMAL(38, 0)", RECORD(F("a", DECIMAL("38", "0"))), "\x00", "field a");
-    FAILS(PML_E_CORRUPT, "a DECIMAL(38, 0)", RECORD(F("a", DECIMAL("38", "0"))), "\x22\x00\x80zzzzzzzzzzzzzzz", "field a");
-    FAILS(PML_E_CORRUPT, "a DECIMAL(38, 0)", RECORD(F("a", DECIMAL("38", "0"))), "\x22\xff\x7fzzzzzzzzzzzzzzz", "field a");
+    FAILS(PML_E_CORRUPT, "a DECIMAL(9, 3) NOT NULL", RECORD(F("a", DECIMAL("9", "3"))), "\x08\xc4\x65\x35\x1c", "field a");
     avro_kit_open(&k);
     k.q.check_values = false;
     avro_kit_want(&k, "a TIME(3)");

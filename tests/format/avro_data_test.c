@@ -32,6 +32,23 @@ static void avro_data_gives_every_atomic_type(void **state)
           "{\"a\":\"-0.01\",\"b\":\"1329227995784915872903807060280344576\",\"c\":\"1.28\"}");
 }
 
+/* Java's sums of up to 18 digits may have more digits than their type; its reader of Avro gives null for them. */
+static void avro_data_reads_decimals_of_too_many_digits_as_null(void **state)
+{
+    (void)state;
+    READS("a DECIMAL(9, 3), b DECIMAL(9, 3)", RECORD(F("a", DECIMAL("9", "3")) "," F("b", DECIMAL("9", "3"))),
+          "\x08\xc4\x65\x36\x01\x08\x3b\x9a\xc9\xff", "{\"a\":\"-999999.999\",\"b\":\"999999.999\"}");
+    READS("a DECIMAL(9, 3), b DECIMAL(9, 3), c DECIMAL(1, 0)",
+          RECORD(F("a", DECIMAL("9", "3")) "," F("b", DECIMAL("9", "3")) "," F("c", DECIMAL("1", "0"))),
+          "\x08\xc4\x65\x36\x00\x08\x3b\x9a\xca\x00\x02\x0a", "{\"a\":null,\"b\":null,\"c\":null}");
+    READS("a DECIMAL(19, 0), b DECIMAL(38, 0), c DECIMAL(38, 0)",
+          RECORD(F("a", DECIMAL("19", "0")) "," F("b", DECIMAL("38", "0")) "," F("c", DECIMAL("38", "0"))),
+          "\x12\x00\x8a\xc7\x23\x04\x89\xe8\x00\x00"
+          "\x22\x00\x80zzzzzzzzzzzzzzz"
+          "\x22\xff\x7fzzzzzzzzzzzzzzz",
+          "{\"a\":null,\"b\":null,\"c\":null}");
+}
+
 static void avro_data_turns_timestamps_into_the_unit_of_the_column(void **state)
 {
     (void)state;
@@ -235,6 +252,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(avro_data_gives_every_atomic_type),
+        cmocka_unit_test(avro_data_reads_decimals_of_too_many_digits_as_null),
         cmocka_unit_test(avro_data_turns_timestamps_into_the_unit_of_the_column),
         cmocka_unit_test(avro_data_gives_nested_types),
         cmocka_unit_test(avro_data_keeps_children_in_step_below_nulls),

@@ -68,7 +68,7 @@ class KeyedTable(java_random.RandomTable):
             return
         if self.some(50):
             self.live = ["--live", "--user", "live"]
-            o.update({"realtime.enabled": "true", "realtime.primary-key.preview": "true"})
+            o.update({"realtime.enabled": "true"})
 
     def merge_options(self, made):
         super().merge_options(made)

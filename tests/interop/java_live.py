@@ -23,7 +23,6 @@ class Live(java_mixed.Shared):
         made = {"realtime.enabled": "true", **({"bucket": "2", "bucket-key": "id"} if buckets else {}), **(options or {})}
         schema = tables.schema(tables.FEW, [("p", "INT NOT NULL")] if partition else [], made)
         if self.keys:
-            made["realtime.primary-key.preview"] = "true"
             schema["primaryKeys"] = ["id"] + schema["partitionKeys"]
         super().__init__(folder, pml, java, schema, {"p": tables.one_of("1", "2", "3")} if partition else {}, seed)
         self.user = ["--user", "live"]

@@ -11,6 +11,7 @@
 
 #include "columnar/array_memory.h"
 #include "merge/function.h"
+#include "util/hash.h"
 #include "util/number.h"
 
 enum { COLUMNS = 8, BATCH_ROWS = 8192, OUTPUT_ROWS = 8192, REPEATS = 3, TEXT_MAX = 64, COPY_BYTES = 1 << 27 };
@@ -52,10 +53,7 @@ static uint64_t random_state = 20261130;
 
 static uint64_t random_next(void)
 {
-    uint64_t z = (random_state += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
+    return pml_hash__mix64(random_state += 0x9e3779b97f4a7c15u);
 }
 
 static double cpu_seconds(void)

@@ -50,11 +50,12 @@ static void merge_without_memory_leaves_nothing_and_drops_each_run_once(void **s
     (void)state;
     test_env *t = test_env_open(NULL);
     t->random_state = test_seed();
-    for (int round = 0; round < 4; round++) {
+    for (int round = 0; round < 8; round++) {
         merge_world w;
         merge_world_make(&w, t, 3, 20);
         merge_world_request(&w, t);
-        w.function.kind = (pml_merge_kind)round;
+        w.function.kind = (pml_merge_kind)(round % 4);
+        w.fold_max = round < 4 ? 0 : 2;
         int rc = PML_E_NOMEM;
         for (long long n = 1; rc != PML_OK; n++) {
             pml_error err = PML_ERROR_INIT;

@@ -403,6 +403,67 @@ static void commit_after_the_context_was_closed_succeeds(void **state)
     rt_kit_close(&k);
 }
 
+/* The next n rows, all of kinds that writers of the table pass over. */
+static void write_ignored(rt_kit *k, int64_t n, const int8_t *kinds)
+{
+    pml_error err = PML_ERROR_INIT;
+    pml_rt_write_options o = PML_RT_WRITE_OPTIONS_INIT;
+    o.row_kinds = kinds;
+    must_ok(rt_kit_try_write(k, n, "a", &o, NULL, &err), &err);
+}
+
+static void all_rows_vanish(const char *options, const int8_t kinds[4])
+{
+    rt_kit k;
+    pml_error err = PML_ERROR_INIT;
+    rt_kit_create_keyed(&k, NULL, "", options);
+    rt_kit_start(&k, NULL, NULL);
+    write_ignored(&k, 4, kinds); /* the first of the bucket */
+    (void)rt_kit_cycle(&k, 1);
+    assert_int_equal(rt_kit_end(&k, -1, NULL, 0), 4);
+    assert_int_equal(rt_kit_files(&k, ".parquet"), 0);
+    rt_kit_write(&k, 3, "a");
+    (void)rt_kit_cycle(&k, 2);
+    const int64_t files = rt_kit_files(&k, ".parquet"), id = rt_kit_latest(&k);
+    assert_int_equal(files, 1);
+    write_ignored(&k, 4, kinds);
+    must_ok(pml_rt_seal(k.w, &err), &err);
+    write_ignored(&k, 2, kinds);
+    rt_kit_must_show(&k, 4, 7);
+    assert_int_equal(rt_kit_cycle(&k, 3), id + 1);
+    assert_int_equal(rt_kit_end(&k, -1, NULL, 0), 13);
+    assert_int_equal(rt_kit_files(&k, ".parquet"), files);
+    write_ignored(&k, 4, kinds); /* beside a segment with rows */
+    must_ok(pml_rt_seal(k.w, &err), &err);
+    k.next_id = 7;
+    rt_kit_write(&k, 2, "a");
+    must_ok(pml_rt_seal(k.w, &err), &err);
+    write_ignored(&k, 1, kinds);
+    rt_kit_must_show(&k, 4, 9);
+    (void)rt_kit_cycle(&k, 4);
+    assert_int_equal(rt_kit_end(&k, -1, NULL, 0), 20);
+    assert_int_equal(rt_kit_files(&k, ".parquet"), files + 1);
+    rt_kit_must_show(&k, 4, 9);
+    assert_int_equal(rt_kit_metrics(&k).uncommitted_rows, 0);
+    rt_kit_stop(&k);
+    rt_kit_start(&k, NULL, NULL); /* goes on behind them */
+    k.next_id = 9;
+    rt_kit_write(&k, 1, "a");
+    (void)rt_kit_cycle(&k, 5);
+    assert_int_equal(rt_kit_end(&k, -1, NULL, 0), 21);
+    rt_kit_must_show(&k, 4, 10);
+    rt_kit_close(&k);
+}
+
+/* 66, I20 */
+static void segments_whose_rows_all_vanish_move_progress_without_a_file(void **state)
+{
+    (void)state;
+    all_rows_vanish("\"ignore-delete\":\"true\"", (const int8_t[]){3, 3, 1, 3});
+    all_rows_vanish("\"ignore-update-before\":\"true\"", (const int8_t[]){1, 1, 1, 1});
+    all_rows_vanish("\"merge-engine\":\"partial-update\",\"ignore-delete\":\"true\"", (const int8_t[]){3, 3, 3, 3});
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -421,6 +482,7 @@ int main(void)
         cmocka_unit_test(committed_entries_cannot_be_aborted),
         cmocka_unit_test(entries_of_another_table_are_refused),
         cmocka_unit_test(commit_after_the_context_was_closed_succeeds),
+        cmocka_unit_test(segments_whose_rows_all_vanish_move_progress_without_a_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,7 +9,7 @@
 
 #include "support/keyed_kit.h"
 
-#define LIVE "\"bucket\":\"-1\",\"realtime.enabled\":\"true\",\"realtime.primary-key.preview\":\"true\",\"dynamic-bucket.target-row-num\":\"3\""
+#define LIVE "\"bucket\":\"-1\",\"realtime.enabled\":\"true\",\"dynamic-bucket.target-row-num\":\"3\""
 
 enum { KEYS = 60, PARTITIONS = 2 };
 
@@ -289,6 +289,50 @@ static void a_bucket_cannot_be_named(void **state)
     world_close(&w);
 }
 
+/* Entries of one prepare in several commits, in any order; keys that another adds between them are a conflict for the others. */
+static void entries_of_one_prepare_may_be_committed_one_by_one(void **state)
+{
+    (void)state;
+    for (int stranger = 0; stranger < 2; stranger++) {
+        world w;
+        pml_error err = PML_ERROR_INIT;
+        size_t n;
+        world_open(&w, LIVE);
+        for (int64_t i = 0; i < 5; i++)
+            write_one(&w, 0, i);
+        commit_all(&w);
+        for (int64_t i = 0; i < 11; i++) /* bucket 0 gets no new key, 1 gets one, 2 and 3 are new */
+            write_one(&w, 0, i);
+        write_one(&w, 1, 3);
+        pml_rt_prepared *p = prepared(&w);
+        const pml_rt_entry *const *entries = pml_rt_prepared_get(&n, p);
+        assert_int_equal(n, 5);
+        static const size_t order[] = {2, 4, 0, 3, 1};
+        for (size_t i = 0; i < n; i++) {
+            keyed_row row = {.id = 13, .p = 0, .n = 1000, .s = 1, .v = 1};
+            if (stranger && i == 2)
+                keyed_upsert(&w.k, &row, 1);
+            int rc = pml_rt_commit(NULL, w.commit, &entries[order[i]], 1, w.identifier, NULL, &err);
+            if (stranger && i >= 2)
+                must_fail_with(PML_E_CONFLICT, rc, &err);
+            else
+                must_ok(rc, &err);
+        }
+        for (int i = 0; !stranger && i < PARTITIONS * KEYS; i++)
+            (&w.keys[0][0])[i].committed_n = (&w.keys[0][0])[i].n;
+        pml_rt_prepared_free(p);
+        if (!stranger) {
+            must_show(&w, false);
+            write_one(&w, 0, 10);
+            write_one(&w, 0, 11);
+            commit_all(&w);
+            must_show(&w, true);
+        }
+        live_close(&w);
+        world_close(&w);
+    }
+}
+
 /* Keys that were prepared and given up are new again: the next prepare has them. */
 static void keys_of_an_aborted_prepare_are_in_the_next(void **state)
 {
@@ -368,6 +412,7 @@ int main(void)
         cmocka_unit_test(keys_stay_in_their_bucket),
         cmocka_unit_test(keys_that_a_batch_writer_added_meanwhile_are_a_conflict),
         cmocka_unit_test(a_bucket_cannot_be_named),
+        cmocka_unit_test(entries_of_one_prepare_may_be_committed_one_by_one),
         cmocka_unit_test(keys_of_an_aborted_prepare_are_in_the_next),
         cmocka_unit_test(rows_survive_every_failure_of_memory),
     };

@@ -108,7 +108,7 @@ static void must_show(const world *w, const char *wanted, const char *when)
 
 /* ---- one table ---- */
 
-static const char *const options[] = {"realtime.enabled", "true", "realtime.primary-key.preview", "true", "file.format", "parquet", "file.compression", "zstd", NULL};
+static const char *const options[] = {"realtime.enabled", "true", "file.format", "parquet", "file.compression", "zstd", NULL};
 
 static int try_start(world *w, const char *path, pml_error *err)
 {

@@ -50,7 +50,7 @@ static void create(test_env *t, const char *path, const variant *v)
     int n = snprintf(json, sizeof json,
                      "{\"fields\":[{\"name\":\"id\",\"type\":\"BIGINT NOT NULL\"},{\"name\":\"s\",\"type\":\"INT\"},{\"name\":\"a\",\"type\":\"INT\"},"
                      "{\"name\":\"b\",\"type\":\"STRING\"}],\"partitionKeys\":[],\"primaryKeys\":[\"id\"],\"comment\":\"\",\"options\":{"
-                     "\"realtime.enabled\":\"true\",\"realtime.primary-key.preview\":\"true\",\"realtime.offset-mode\":\"external\",\"bucket\":\"1\"%s}}",
+                     "\"realtime.enabled\":\"true\",\"realtime.offset-mode\":\"external\",\"bucket\":\"1\"%s}}",
                      v->options);
     must_ok(pml_table_create(&table, t->env, path, json, (size_t)n, 0, &err), &err);
     pml_table_release(table);

@@ -40,8 +40,7 @@ static void create_and_ask(const refused *c, test_env *t, const char *name)
     int n = snprintf(json, sizeof json,
                      "{\"fields\":[{\"name\":\"id\",\"type\":\"BIGINT NOT NULL\"},{\"name\":\"p\",\"type\":\"INT NOT NULL\"},"
                      "{\"name\":\"f\",\"type\":\"FLOAT NOT NULL\"},{\"name\":\"d\",\"type\":\"DOUBLE NOT NULL\"},{\"name\":\"b\",\"type\":\"BYTES\"}],"
-                     "\"partitionKeys\":[%s],\"primaryKeys\":[%s],\"comment\":\"\",\"options\":{\"realtime.enabled\":\"true\","
-                     "\"realtime.primary-key.preview\":\"true\"%s}}",
+                     "\"partitionKeys\":[%s],\"primaryKeys\":[%s],\"comment\":\"\",\"options\":{\"realtime.enabled\":\"true\"%s}}",
                      c->partition, c->key, c->options);
     int rc = pml_table_create(&table, t->env, test_path(t, name), json, (size_t)n, 0, &err);
     if (rc == PML_OK) {

@@ -228,7 +228,7 @@ static void make_table(pml_table **out, test_env *t, const char *path, bool keye
     pml_table_release(*out);
     (void)snprintf(schema, sizeof schema, "%s/schema/schema-0", path);
     kit_replace_in_file(schema, "\"primaryKeys\" : [ ]", "\"primaryKeys\" : [ \"i\" ]");
-    kit_replace_in_file(schema, "\"options\" : {", "\"options\" : {\"realtime.primary-key.preview\":\"true\",\"merge-engine\":\"aggregation\","
+    kit_replace_in_file(schema, "\"options\" : {", "\"options\" : {\"merge-engine\":\"aggregation\","
                                                   "\"fields.x.aggregate-function\":\"sum\",");
     must_ok(pml_table_open(out, t->env, path, NULL, &err), &err);
 }

@@ -86,6 +86,34 @@ static void split_without_a_snapshot_is_memory_only(void **state)
     rt_kit_close(&k);
 }
 
+/* Rows in memory are merged behind a ticket, too, whatever the bytes say of the files. */
+static void key_written_again_and_again_is_one_row_behind_a_ticket(void **state)
+{
+    (void)state;
+    for (int committed = 0; committed < 2; committed++) {
+        rt_kit k;
+        pml_error err = PML_ERROR_INIT;
+        pml_plan *plan;
+        rt_kit_create_keyed(&k, NULL, "", "");
+        rt_kit_start(&k, NULL, NULL);
+        for (int i = 0; i < 3; i++) {
+            k.next_id = 0;
+            rt_kit_write(&k, 7, NULL);
+            if (i == 0 && committed == 1)
+                (void)rt_kit_cycle(&k, 1);
+        }
+        splits s = plan_and_serialize(&k);
+        assert_int_equal(s.n, 1);
+        pml_scan *scan = scan_of(&k);
+        must_ok(pml_rt_split_deserialize(&plan, scan, s.blobs, 1, &err), &err);
+        rt_kit_must_be(&k, plan, 0, 7);
+        pml_plan_free(plan);
+        pml_scan_free(scan);
+        clear_all(&s);
+        rt_kit_close(&k);
+    }
+}
+
 /* 43: only the last split of a partition-bucket with memory is live; all others are Java's bytes */
 static void splits_of_a_union_plan_show_it_again(void **state)
 {
@@ -437,6 +465,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(split_without_a_snapshot_is_memory_only),
+        cmocka_unit_test(key_written_again_and_again_is_one_row_behind_a_ticket),
         cmocka_unit_test(splits_of_a_union_plan_show_it_again),
         cmocka_unit_test(split_of_a_partly_committed_view_shows_each_row_once),
         cmocka_unit_test(scan_of_the_reader_says_columns_and_predicate),

@@ -115,8 +115,7 @@ static void look_while_rows_move(const char *options, bool sums)
     w.t = test_env_open(&fast);
     int n = snprintf(json, sizeof json,
                      "{\"fields\":[{\"name\":\"id\",\"type\":\"BIGINT NOT NULL\"},{\"name\":\"n\",\"type\":\"BIGINT\"}],\"partitionKeys\":[],"
-                     "\"primaryKeys\":[\"id\"],\"comment\":\"\",\"options\":{\"realtime.enabled\":\"true\",\"realtime.primary-key.preview\":\"true\","
-                     "\"bucket\":\"2\"%s}}",
+                     "\"primaryKeys\":[\"id\"],\"comment\":\"\",\"options\":{\"realtime.enabled\":\"true\",\"bucket\":\"2\"%s}}",
                      options);
     must_ok(pml_table_create(&w.table, w.t->env, test_path(w.t, "t"), json, (size_t)n, 0, &err), &err);
     must_ok(pml_commit_open(&w.commit, w.table, "looked-at", &err), &err);

@@ -30,7 +30,7 @@ static void make(world *w, const char *options, bool live)
     int n = snprintf(json, sizeof json,
                      "{\"fields\":[{\"name\":\"id\",\"type\":\"BIGINT NOT NULL\"},{\"name\":\"v\",\"type\":\"STRING\"},{\"name\":\"n\",\"type\":\"BIGINT\"}],"
                      "\"partitionKeys\":[],\"primaryKeys\":[\"id\"],\"comment\":\"\",\"options\":{\"realtime.enabled\":\"true\","
-                     "\"realtime.primary-key.preview\":\"true\",\"bucket\":\"2\"%s}}",
+                     "\"bucket\":\"2\"%s}}",
                      options);
     must_ok(pml_table_create(&w->table, w->t->env, test_path(w->t, "t"), json, (size_t)n, 0, &err), &err);
     must_ok(pml_commit_open(&w->commit, w->table, "lookup", &err), &err);

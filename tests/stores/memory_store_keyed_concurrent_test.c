@@ -14,6 +14,7 @@
 #include "realtime/rt_context.h"
 #include "realtime/rt_host.h"
 #include "support/test_env.h"
+#include "util/hash.h"
 
 enum { SCHEMA = 4, ROWS_MAX = 400000, HELD = 4, SYSTEM = PML_RT_KEYED_SYSTEM };
 
@@ -261,7 +262,7 @@ static void check_segment(fixture *f, void *segment)
     assert_true(f->collapse || info.collapsed_rows == 0);
     for (int64_t o = f->sealed; o < f->next; o++) {
         assert_true(got.rows[o] == 1 || (got.rows[o] == 0 && !needed[o]));
-        hash += (uint64_t)got.rows[o] * pml_rt_mix64((uint64_t)o) - pml_rt_mix64((uint64_t)o);
+        hash += (uint64_t)got.rows[o] * pml_hash__mix64((uint64_t)o) - pml_hash__mix64((uint64_t)o);
     }
     assert_int_equal(hash, 0);
     f->collapsed += info.collapsed_rows;

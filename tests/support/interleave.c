@@ -9,6 +9,8 @@
 #include <string.h>
 #include <time.h>
 
+int __real_pthread_create(pthread_t *t, const pthread_attr_t *attr, void *(*fn)(void *), void *arg);
+int __real_pthread_join(pthread_t t, void **result);
 int __real_pthread_mutex_lock(pthread_mutex_t *m);
 int __real_pthread_mutex_unlock(pthread_mutex_t *m);
 int __real_pthread_rwlock_rdlock(pthread_rwlock_t *l);
@@ -19,6 +21,8 @@ int __real_pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m, const s
 int __real_pthread_cond_signal(pthread_cond_t *c);
 int __real_pthread_cond_broadcast(pthread_cond_t *c);
 
+int __wrap_pthread_create(pthread_t *t, const pthread_attr_t *attr, void *(*fn)(void *), void *arg);
+int __wrap_pthread_join(pthread_t t, void **result);
 int __wrap_pthread_mutex_lock(pthread_mutex_t *m);
 int __wrap_pthread_mutex_unlock(pthread_mutex_t *m);
 int __wrap_pthread_rwlock_rdlock(pthread_rwlock_t *l);
@@ -29,19 +33,27 @@ int __wrap_pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m, const s
 int __wrap_pthread_cond_signal(pthread_cond_t *c);
 int __wrap_pthread_cond_broadcast(pthread_cond_t *c);
 
-typedef enum { READY, WAITS, DONE } state;
+typedef enum { READY, WAITS, DONE, JOINED } state;
+
+/* A thread that one of them started. */
+typedef struct helper {
+    pthread_t t;
+    void *(*fn)(void *);
+    void *arg;
+} helper;
 
 static struct {
     pthread_mutex_t m; /* guards what follows; taken with the real calls */
     pthread_cond_t turn;
     const interleave_thread *threads;
-    size_t n;
-    int current; /* -1: all are done, or stuck */
-    bool stuck;
+    size_t n_own, n;   /* behind their own the helpers */
+    int current;       /* -1: all of their own are done, or stuck */
+    bool stuck, ended; /* ended: helpers go on as they like */
     state states[INTERLEAVE_MAX];
     const void *waits_for[INTERLEAVE_MAX];
-    uint64_t rng, one_in; /* a point is one in so many a switch */
-    long long switches;
+    helper helpers[INTERLEAVE_MAX];
+    uint64_t rng, one_in;       /* a point is one in so many a switch */
+    long long switches, helped; /* helped: turns of helpers */
 } all = {.m = PTHREAD_MUTEX_INITIALIZER, .turn = PTHREAD_COND_INITIALIZER, .current = -1};
 
 static _Thread_local int self = -1;
@@ -57,29 +69,33 @@ static uint64_t draw(void)
 /* Only the thread whose turn it is comes here, so what it reads is still. Waits until it is its turn again, unless it is done. */
 static void give_way(void)
 {
-    int ready[INTERLEAVE_MAX], n = 0, waiting = 0;
+    int ready[INTERLEAVE_MAX], n = 0, own = 0;
     for (size_t i = 0; i < all.n; i++) {
         if (all.states[i] == READY)
             ready[n++] = (int)i;
-        waiting += all.states[i] == WAITS;
+        own += i < all.n_own && all.states[i] != DONE;
     }
+    n = own == 0 ? 0 : n;
     int next = n > 0 ? ready[draw() % (uint64_t)n] : -1;
     if (next == self)
         return;
     __real_pthread_mutex_lock(&all.m);
     all.switches++;
+    all.helped += next >= (int)all.n_own;
     all.current = next;
-    all.stuck = next < 0 && waiting > 0;
+    all.stuck = next < 0 && own > 0;
     pthread_cond_t *turn = &all.turn;
     __real_pthread_cond_broadcast(turn);
-    while (all.states[self] != DONE && all.current != self)
+    while (all.states[self] != DONE && all.current != self && !all.ended)
         __real_pthread_cond_wait(turn, &all.m);
+    if (all.states[self] != DONE && all.ended && all.current != self)
+        self = -1;
     __real_pthread_mutex_unlock(&all.m);
 }
 
 static void point(void)
 {
-    if (draw() % all.one_in == 0)
+    if (self >= 0 && draw() % all.one_in == 0)
         give_way();
 }
 
@@ -89,6 +105,17 @@ void interleave_point(void)
         give_way();
 }
 
+long long interleave_switches(void)
+{
+    return all.switches;
+}
+
+long long interleave_helped(void)
+{
+    return all.helped;
+}
+
+/* Afterwards the thread may be on its own: then the real calls are right. */
 static void wait_for(const void *what)
 {
     all.states[self] = WAITS;
@@ -112,15 +139,20 @@ static void wake(const void *what, bool one)
 
 /* ---- the calls ---- */
 
+static int take(pthread_mutex_t *m)
+{
+    int rc = EBUSY;
+    while (self >= 0 && (rc = pthread_mutex_trylock(m)) == EBUSY)
+        wait_for(m);
+    return rc == EBUSY ? __real_pthread_mutex_lock(m) : rc;
+}
+
 int __wrap_pthread_mutex_lock(pthread_mutex_t *m)
 {
-    int rc;
     if (self < 0)
         return __real_pthread_mutex_lock(m);
     point();
-    while ((rc = pthread_mutex_trylock(m)) == EBUSY)
-        wait_for(m);
-    return rc;
+    return take(m);
 }
 
 int __wrap_pthread_mutex_unlock(pthread_mutex_t *m)
@@ -135,24 +167,20 @@ int __wrap_pthread_mutex_unlock(pthread_mutex_t *m)
 
 int __wrap_pthread_rwlock_rdlock(pthread_rwlock_t *l)
 {
-    int rc;
-    if (self < 0)
-        return __real_pthread_rwlock_rdlock(l);
+    int rc = EBUSY;
     point();
-    while ((rc = pthread_rwlock_tryrdlock(l)) == EBUSY)
+    while (self >= 0 && (rc = pthread_rwlock_tryrdlock(l)) == EBUSY)
         wait_for(l);
-    return rc;
+    return rc == EBUSY ? __real_pthread_rwlock_rdlock(l) : rc;
 }
 
 int __wrap_pthread_rwlock_wrlock(pthread_rwlock_t *l)
 {
-    int rc;
-    if (self < 0)
-        return __real_pthread_rwlock_wrlock(l);
+    int rc = EBUSY;
     point();
-    while ((rc = pthread_rwlock_trywrlock(l)) == EBUSY)
+    while (self >= 0 && (rc = pthread_rwlock_trywrlock(l)) == EBUSY)
         wait_for(l);
-    return rc;
+    return rc == EBUSY ? __real_pthread_rwlock_wrlock(l) : rc;
 }
 
 int __wrap_pthread_rwlock_unlock(pthread_rwlock_t *l)
@@ -167,15 +195,12 @@ int __wrap_pthread_rwlock_unlock(pthread_rwlock_t *l)
 
 int __wrap_pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m)
 {
-    int rc;
     if (self < 0)
         return __real_pthread_cond_wait(c, m);
     __real_pthread_mutex_unlock(m);
     wake(m, false);
-    wait_for(c);
-    while ((rc = pthread_mutex_trylock(m)) == EBUSY)
-        wait_for(m);
-    return rc;
+    wait_for(c); /* one that is on its own afterwards was woken without a reason, as may be */
+    return take(m);
 }
 
 /* Of these threads a wait with a limit has reached it as soon as the turn comes back. */
@@ -186,8 +211,7 @@ int __wrap_pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m, const s
     __real_pthread_mutex_unlock(m);
     wake(m, false);
     give_way();
-    while (pthread_mutex_trylock(m) == EBUSY)
-        wait_for(m);
+    (void)take(m);
     return ETIMEDOUT;
 }
 
@@ -207,19 +231,76 @@ int __wrap_pthread_cond_broadcast(pthread_cond_t *c)
 
 /* ---- running ---- */
 
+static void begin(int me)
+{
+    pthread_cond_t *turn = &all.turn;
+    __real_pthread_mutex_lock(&all.m);
+    while (all.current != me && !all.ended)
+        __real_pthread_cond_wait(turn, &all.m);
+    self = all.current == me ? me : -1;
+    __real_pthread_mutex_unlock(&all.m);
+}
+
 static void *start(void *p)
 {
     const interleave_thread *t = p;
-    int me = (int)(t - all.threads);
-    __real_pthread_mutex_lock(&all.m);
-    while (all.current != me)
-        __real_pthread_cond_wait(&all.turn, &all.m);
-    __real_pthread_mutex_unlock(&all.m);
-    self = me;
+    begin((int)(t - all.threads));
     t->run(t->arg);
-    all.states[me] = DONE;
+    all.states[self] = DONE;
     give_way();
     return NULL;
+}
+
+static void *start_helper(void *p)
+{
+    const helper h = *(const helper *)p;
+    begin((int)((const helper *)p - all.helpers));
+    void *result = h.fn(h.arg);
+    if (self >= 0) {
+        all.states[self] = DONE;
+        wake(p, false);
+        give_way();
+    }
+    return result;
+}
+
+/* A thread that one of these starts is one of them from now on. */
+int __wrap_pthread_create(pthread_t *t, const pthread_attr_t *attr, void *(*fn)(void *), void *arg)
+{
+    size_t at = all.n_own;
+    if (self < 0)
+        return __real_pthread_create(t, attr, fn, arg);
+    while (at < all.n && all.states[at] != JOINED)
+        at++;
+    if (at == INTERLEAVE_MAX)
+        abort();
+    helper *h = &all.helpers[at];
+    *h = (helper){.fn = fn, .arg = arg};
+    all.states[at] = READY;
+    all.waits_for[at] = NULL;
+    all.n = at == all.n ? at + 1 : all.n;
+    int rc = __real_pthread_create(t, attr, start_helper, h);
+    if (rc != 0) {
+        all.states[at] = JOINED;
+        return rc;
+    }
+    h->t = *t;
+    point();
+    return 0;
+}
+
+int __wrap_pthread_join(pthread_t t, void **result)
+{
+    for (size_t i = all.n_own; self >= 0 && i < all.n; i++) {
+        if (all.states[i] == JOINED || !pthread_equal(all.helpers[i].t, t))
+            continue;
+        while (self >= 0 && all.states[i] != DONE)
+            wait_for(&all.helpers[i]);
+        if (self >= 0)
+            all.states[i] = JOINED;
+        break;
+    }
+    return __real_pthread_join(t, result);
 }
 
 long long interleave_run(const interleave_thread *threads, size_t n, uint64_t seed, char *stuck, size_t size)
@@ -230,15 +311,16 @@ long long interleave_run(const interleave_thread *threads, size_t n, uint64_t se
     if (n == 0 || n > INTERLEAVE_MAX)
         abort();
     all.threads = threads;
-    all.n = n;
+    all.n = all.n_own = n;
+    all.current = -1;
     all.rng = seed;
     all.one_in = rates[draw() % 4];
-    all.switches = 0;
-    all.stuck = false;
+    all.switches = all.helped = 0;
+    all.stuck = all.ended = false;
     for (size_t i = 0; i < n; i++) {
         all.states[i] = READY;
         all.waits_for[i] = NULL;
-        if (pthread_create(&started[i], NULL, start, (void *)(uintptr_t)&threads[i]) != 0)
+        if (__real_pthread_create(&started[i], NULL, start, (void *)(uintptr_t)&threads[i]) != 0)
             abort();
     }
     __real_pthread_mutex_lock(&all.m);
@@ -247,12 +329,14 @@ long long interleave_run(const interleave_thread *threads, size_t n, uint64_t se
     while (all.current >= 0)
         __real_pthread_cond_wait(&all.turn, &all.m);
     bool is_stuck = all.stuck;
+    all.ended = !is_stuck;
+    __real_pthread_cond_broadcast(&all.turn);
     __real_pthread_mutex_unlock(&all.m);
     stuck[0] = '\0';
     for (size_t i = 0; i < n && is_stuck; i++)
         if (all.states[i] == WAITS && at < size)
             at += (size_t)snprintf(stuck + at, size - at, "%s%s", at == 0 ? "" : ", ", threads[i].name);
     for (size_t i = 0; i < n && !is_stuck; i++)
-        (void)pthread_join(started[i], NULL);
+        (void)__real_pthread_join(started[i], NULL);
     return is_stuck ? -1 : all.switches;
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Threads one at a time, in an order that a seed decides (realtime-tests.md 25.5): every lock and unlock of a mutex or rwlock, every wait
- * and signal of a condition is a point at which another thread may go on. The calls are those of pthreads, replaced by the linker, so
- * a test that uses this is linked with the options that tests/CMakeLists.txt gives. Locks of shared objects are not seen: nothing there
- * may wait for another of these threads.
+ * and signal of a condition, the start of a thread is a point at which another thread may go on; so with files in memory (sim_fs.h) is
+ * every operation on them, the publication of a snapshot and the look for the latest one too. Threads that these start, as the one of a
+ * context that merges runs, are among them until the run is over, and go on as they like then. The calls are those of pthreads, replaced
+ * by the linker, so a test that uses this is linked with the options that tests/CMakeLists.txt gives. Locks of shared objects are not
+ * seen: nothing there may wait for another of these threads.
  */
 #ifndef PML_TESTS_INTERLEAVE_H
 #define PML_TESTS_INTERLEAVE_H
@@ -11,7 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { INTERLEAVE_MAX = 16 };
+/* OFTEN: a seed with which every other point is a switch. */
+enum { INTERLEAVE_MAX = 32, INTERLEAVE_OFTEN = 6 };
 
 typedef struct interleave_thread {
     void (*run)(void *arg);
@@ -25,5 +28,9 @@ long long interleave_run(const interleave_thread *threads, size_t n, uint64_t se
 
 /* A point more, at which another thread goes on unless this one is drawn again. */
 void interleave_point(void);
+
+/* Of the run that is on, or was last: how often a thread gave way to another, and how often to one that these had started. */
+long long interleave_switches(void);
+long long interleave_helped(void);
 
 #endif

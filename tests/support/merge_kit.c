@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "columnar/array_memory.h"
+#include "merge/fold.h"
 #include "support/merge_naive.h"
 
 static int64_t below(test_env *t, int64_t n)
@@ -203,6 +204,7 @@ void merge_world_request(merge_world *w, test_env *t)
                                      .lookup = below(t, 3) == 0,
                                      .batch_rows = below(t, 2) == 0 ? 1 + below(t, 20) : 1 + below(t, 2000),
                                      .window_bytes = below(t, 2) == 0 ? 0 : 1 + (uint64_t)below(t, 3000)};
+    w->fold_max = below(t, 2) == 0 ? 0 : 2 + (size_t)below(t, 3);
 }
 
 /* ---- runs as the merge sees them ---- */
@@ -269,7 +271,14 @@ int merge_run(merge_world *w, test_env *t, const naive_result *expected, pml_err
         w->runs[i].next = w->runs[i].drops = 0;
         runs[i] = (pml_run){source_next, source_drop, &w->runs[i], "a run", w->runs[i].level};
     }
-    int rc = pml_merge__open(&m, t->env, &w->request, runs, w->n_runs, err);
+    size_t n = w->n_runs;
+    const pml_fold fold = {&w->layout, w->fold_max, w->request.lookup, w->request.batch_rows};
+    int rc = w->fold_max == 0 ? PML_OK : pml_runs__fold(runs, &n, t->env, &fold, err);
+    for (size_t i = 0; rc != PML_OK && i < n; i++)
+        runs[i].drop(runs[i].ctx);
+    assert_true(rc != PML_OK || w->fold_max == 0 || w->request.lookup || n <= w->fold_max);
+    if (rc == PML_OK)
+        rc = pml_merge__open(&m, t->env, &w->request, runs, n, err);
     if (rc == PML_OK)
         rc = merge_drain(m, w, expected, err);
     pml_merge__free(m);

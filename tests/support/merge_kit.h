@@ -38,6 +38,7 @@ typedef struct merge_world {
     int64_t piece_rows; /* of the batches of runs, at most */
     pml_merge_function function;
     pml_merge_request request;
+    size_t fold_max; /* inputs of a merge, at most (merge/fold.h); 0: all */
 } merge_world;
 
 /* Columns of every kind, keys and sequence fields from small domains, up to rows_max rows in each run. */

@@ -235,7 +235,7 @@ static int compare_values(const rt_keyed_row *a, const rt_keyed_row *b, int c, b
     return descending ? -way : way;
 }
 
-static const rt_variant *sorted_by; /* qsort passes nothing along */
+static _Thread_local const rt_variant *sorted_by; /* qsort passes nothing along */
 
 static int by_key_and_age(const void *pa, const void *pb)
 {

@@ -52,9 +52,7 @@ static void create(rt_kit *k, const pml_file_system *fs, const char *partition_k
     char json[2048];
     pml_error err = PML_ERROR_INIT;
     const char *not_null = keyed && partition_keys[0] != '\0' ? " NOT NULL" : "";
-    const char *live = !keyed                                   ? ""
-                       : strstr(options, "\"bucket\"") != NULL ? ",\"realtime.primary-key.preview\":\"true\""
-                                                               : ",\"realtime.primary-key.preview\":\"true\",\"bucket\":\"1\"";
+    const char *buckets = keyed && strstr(options, "\"bucket\"") == NULL ? ",\"bucket\":\"1\"" : "";
     memset(k, 0, sizeof *k);
     k->offset_step = 1;
     const pml_file_system fast = rt_kit_fs();
@@ -65,7 +63,7 @@ static void create(rt_kit *k, const pml_file_system *fs, const char *partition_k
                      "{\"name\":\"v\",\"type\":\"STRING%s\"}],\"partitionKeys\":[%s],\"primaryKeys\":[%s%s%s],"
                      "\"options\":{\"realtime.enabled\":\"true\"%s%s%s},\"comment\":\"\"}",
                      not_null, strstr(partition_keys, "\"v\"") != NULL ? not_null : "", partition_keys, keyed ? "\"id\"" : "",
-                     not_null[0] == '\0' ? "" : ",", not_null[0] == '\0' ? "" : partition_keys, live, options[0] == '\0' ? "" : ",", options);
+                     not_null[0] == '\0' ? "" : ",", not_null[0] == '\0' ? "" : partition_keys, buckets, options[0] == '\0' ? "" : ",", options);
     k->no_nulls = not_null[0] != '\0';
     must_ok(pml_table_create(&k->table, k->t->env, k->path, json, (size_t)n, 0, &err), &err);
     kit_commit_open(k);

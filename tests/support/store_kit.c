@@ -55,6 +55,8 @@ bool kit_store_open(kit *k, void **store, const pml_rt_store_vtbl **vt, int64_t 
     static const pml_rt_kv pairs[2] = {{{"p\xfe", 2}, {"", 0}}, {{"", 0}, {"%2F", 3}}};
     pml_error err = PML_ERROR_INIT;
     static const uint32_t key = PML_RT_KEYED_SYSTEM;
+    static const pml_rt_kv soon = {{"realtime.memory.merge-runs", 26}, {"2", 1}};
+    const bool collapsed = k->kind == KIT_COLLAPSED, own = k->option.key.ptr != NULL;
     /* A volatile store has no use for identity, partition and bucket. */
     const pml_rt_store_params p = {.struct_size = sizeof p,
                                    .mode = k->keyed ? PML_RT_MODE_PRIMARY_KEY : PML_RT_MODE_APPEND,
@@ -70,8 +72,9 @@ bool kit_store_open(kit *k, void **store, const pml_rt_store_vtbl **vt, int64_t 
                                    .partition = pairs,
                                    .bucket = -77,
                                    .total_buckets = -3,
-                                   .n_options = k->option.key.ptr == NULL ? 2 : 1,
-                                   .options = k->option.key.ptr == NULL ? pairs : &k->option,
+                                   .flags = collapsed ? 1 : 0,
+                                   .n_options = own || collapsed ? 1 : 2,
+                                   .options = own ? &k->option : collapsed ? &soon : pairs,
                                    .stats_mode = k->stats_mode,
                                    .committed_end = committed_end,
                                    .lineage = {0xff, 1}};
@@ -90,7 +93,7 @@ bool store_kit_open_with(kit *k, const pml_rt_plugin *plugin, kit_columns column
     memset(k, 0, sizeof *k);
     k->stats_mode = stats_mode;
     k->kind = columns;
-    k->keyed = columns == KIT_KEYED || columns == KIT_ORDERED;
+    k->keyed = columns >= KIT_KEYED;
     if (key != NULL)
         k->option = (pml_rt_kv){{key, strlen(key)}, {value, strlen(value)}};
     k->t = test_env_open(NULL);
@@ -102,7 +105,7 @@ bool store_kit_open_with(kit *k, const pml_rt_plugin *plugin, kit_columns column
     must_ok(pml_rt_host__add_schema(k->host, k->keyed ? PML_RT_MODE_PRIMARY_KEY : PML_RT_MODE_APPEND, KIT_SCHEMA_ID, k->columns,
                                     k->n_columns, &err), &err);
     if (k->keyed)
-        must_ok(pml_rt_host__set_order(k->host, KIT_SCHEMA_ID, (const int32_t[]){0}, 1, (const int32_t[]){1}, columns == KIT_ORDERED ? 1 : 0,
+        must_ok(pml_rt_host__set_order(k->host, KIT_SCHEMA_ID, (const int32_t[]){0}, 1, (const int32_t[]){1}, columns == KIT_KEYED ? 0 : 1,
                                        false, &err), &err);
     k->layout = pml_rt_host__layout(k->host, KIT_SCHEMA_ID);
     k->services = *pml_rt_host__services(k->host);
@@ -285,7 +288,7 @@ static bool view_info_check(kit *k, const pml_rt_view_info *i)
            kit_ok(k, i->end == end, "the end of a view is %lld, %lld was written", (long long)i->end, (long long)end) &&
            kit_ok(k, i->first <= first, "first is %lld, but row %lld is in the view", (long long)i->first,
                   (long long)first) &&
-           kit_ok(k, i->rows >= kit_count(k, i->floor, i->end),
+           kit_ok(k, k->kind == KIT_COLLAPSED || i->rows >= kit_count(k, i->floor, i->end),
                   "the info of a view counts %lld rows, %lld were written", (long long)i->rows,
                   (long long)kit_count(k, i->floor, i->end));
 }
@@ -515,11 +518,13 @@ bool kit_segment_check(kit *k, void *segment)
     pml_error err = PML_ERROR_INIT;
     pml_rt_segment_info i = {.struct_size = sizeof i};
     return kit_rc(k, k->vt->segment_info(segment, &i, &err), &err, "segment_info") &&
-           kit_ok(k, i.rows == kit_count(k, i.range.begin, i.range.end) && i.rows > 0 && i.collapsed_rows == 0,
+           kit_ok(k, i.rows == kit_count(k, i.range.begin, i.range.end) && i.rows > 0 && (i.collapsed_rows == 0 || k->kind == KIT_COLLAPSED),
                   "a segment says it has %lld rows in [%lld, %lld)", (long long)i.rows, (long long)i.range.begin,
                   (long long)i.range.end) &&
            kit_commit_streams(k, slot, segment) &&
-           kit_drain(k, slot, i.range.begin, i.range.end, false, NULL, k->layout->n_fields);
+           kit_drain(k, slot, i.range.begin, i.range.end, false, NULL, k->layout->n_fields) &&
+           kit_ok(k, k->kind != KIT_COLLAPSED || (i.collapsed_rows == k->missing && i.collapsed_hash == k->missing_hash),
+                  "a segment says that %lld of its rows collapsed, and %lld are missing", (long long)i.collapsed_rows, (long long)k->missing);
 }
 
 bool kit_array_check(kit *k, const struct ArrowArray *array, int64_t lo)
@@ -550,8 +555,9 @@ bool store_kit_run_case(char why[KIT_WHY_SIZE], const pml_rt_plugin *plugin, con
 
 bool store_kit_case_applies(const pml_rt_plugin *plugin, const kit_case *c)
 {
-    const bool keyed = c->columns == KIT_KEYED || c->columns == KIT_ORDERED;
-    return (plugin->caps & (keyed ? PML_RT_CAP_MODE_KEY : PML_RT_CAP_MODE_APPEND)) != 0;
+    if (c->columns == KIT_COLLAPSED && (plugin->caps & PML_RT_CAP_COLLAPSE) == 0)
+        return false;
+    return (plugin->caps & (c->columns >= KIT_KEYED ? PML_RT_CAP_MODE_KEY : PML_RT_CAP_MODE_APPEND)) != 0;
 }
 
 void store_kit_run(store_kit_result *r, const pml_rt_plugin *plugin, bool slow_too)

@@ -22,8 +22,8 @@ typedef struct store_kit_result {
 void store_kit_run(store_kit_result *r, const pml_rt_plugin *plugin, bool slow_too);
 
 /* ---- fixture ---- */
-/* KEYED: a store of a table with a primary key; ORDERED: the same with a sequence field. */
-typedef enum kit_columns { KIT_NARROW, KIT_SMALL, KIT_ALL, KIT_KEYED, KIT_ORDERED } kit_columns;
+/* KEYED: a store of a table with a primary key; ORDERED: the same with a sequence field; COLLAPSED: that where rows may stand for others. */
+typedef enum kit_columns { KIT_NARROW, KIT_SMALL, KIT_ALL, KIT_KEYED, KIT_ORDERED, KIT_COLLAPSED } kit_columns;
 
 enum { KIT_SLOTS = 64, KIT_WHY_SIZE = 256, KIT_SEALS_MAX = 512 };
 
@@ -60,6 +60,8 @@ typedef struct kit {
     int64_t next_sequence;
     int64_t seals[KIT_SEALS_MAX]; /* offsets at which segments end */
     size_t n_seals;
+    int64_t missing; /* rows of the last drain that others stood for, and their hash */
+    uint64_t missing_hash;
     /* model */
     kit_rows *batches;
     size_t n_batches;
@@ -118,7 +120,8 @@ bool kit_array_check(kit *k, const struct ArrowArray *array, int64_t lo);
 
 /* ---- rows with keys: store_kit_keyed.c ---- */
 void kit_make_keyed_batch(kit *k, struct ArrowArray *array, pml_rt_batch *batch, kit_rows *rows, int64_t n, bool dense, int64_t gap);
-/* The same as kit_drain: each stream is a sorted run of one segment, and together they give the rows. */
+/* The same as kit_drain: each stream is a sorted run of one segment, and together they give the rows. Where rows may stand for others,
+   those of their key in their segment may be missing. */
 bool kit_drain_keyed(kit *k, int slot, int64_t lo, int64_t hi, bool earlier_ok, const uint32_t *cols, size_t n_cols);
 bool kit_keyed_array_check(kit *k, const struct ArrowArray *array);
 bool kit_case_keyed_refuses(kit *k);

@@ -419,5 +419,12 @@ const kit_case kit_cases[] = {
     {"keyed_usage_falls_to_nothing", KIT_KEYED, usage_falls_to_nothing, false},
     {"keyed_a_query_gives_the_columns_asked_for", KIT_ORDERED, kit_case_keyed_columns, false},
     {"keyed_a_random_life_agrees_with_the_model", KIT_ORDERED, a_random_life_agrees_with_the_model, false},
+    {"collapsed_seal_starts_a_new_segment", KIT_COLLAPSED, seal_starts_a_new_segment, false},
+    {"collapsed_streams_keep_what_counts", KIT_COLLAPSED, kit_case_keyed_versions, false},
+    {"collapsed_a_view_never_changes", KIT_COLLAPSED, a_view_never_changes, false},
+    {"collapsed_everything_may_go_in_any_order", KIT_COLLAPSED, everything_may_go_in_any_order, false},
+    {"collapsed_failing_allocations_change_nothing", KIT_COLLAPSED, kit_case_allocation_failures, false},
+    {"collapsed_usage_falls_to_nothing", KIT_COLLAPSED, usage_falls_to_nothing, false},
+    {"collapsed_a_random_life_agrees_with_the_model", KIT_COLLAPSED, a_random_life_agrees_with_the_model, false},
 };
 const size_t n_kit_cases = sizeof kit_cases / sizeof kit_cases[0];

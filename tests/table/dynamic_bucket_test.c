@@ -78,9 +78,10 @@ static void upsert(world *w, const keyed_row *rows, size_t n)
 
 static int try_commit(world *w, pml_messages *const *m, size_t n, pml_error *err)
 {
-    pml_commit *c;
-    must_ok(pml_commit_open(&c, w->k.table, NULL, NULL), NULL);
-    int rc = pml_commit_run(NULL, c, m, n, 1, NULL, err);
+    pml_commit *c = NULL;
+    int rc = pml_commit_open(&c, w->k.table, NULL, err);
+    if (rc == PML_OK)
+        rc = pml_commit_run(NULL, c, m, n, 1, NULL, err);
     pml_commit_close(c);
     return rc;
 }
@@ -380,7 +381,7 @@ static void prepares_that_were_aborted_leave_a_writer_that_must_begin_anew(void 
     world_close(&w);
 }
 
-/* The messages as bytes and back; before: without the file that is replaced, as Java writes them. */
+/* The messages as bytes and back; else without what they say of the table's index files, as Java writes them. */
 static pml_messages *copy_of(world *w, pml_messages *m, bool names_before)
 {
     pml_text text[8];
@@ -390,8 +391,10 @@ static pml_messages *copy_of(world *w, pml_messages *m, bool names_before)
     size_t n = pml_messages_count(m);
     assert_in_range(n, 1, 8);
     for (size_t i = 0; i < n; i++) {
-        if (!names_before)
+        if (!names_before) {
             m->v[i]->index_before = NULL;
+            m->v[i]->has_keys = PML_KEYS_UNTOLD;
+        }
         must_ok(pml_messages_serialize(&text[i], m, i, &err), &err);
         blobs[i] = (pml_blob){(const uint8_t *)text[i].ptr, text[i].len};
     }
@@ -437,6 +440,88 @@ static void messages_as_bytes_keep_their_keys(void **state)
         pml_writer_close(b);
         world_close(&w);
     }
+}
+
+/* Another writer puts one new key into a bucket of its own. */
+static void add_elsewhere(world *w, int64_t id, int64_t v)
+{
+    table_kit other = w->k;
+    keyed_row rows[1];
+    pml_error err = PML_ERROR_INIT;
+    const pml_option_pair one = {"dynamic-bucket.target-row-num", "1"};
+    pml_table_open_options o = PML_TABLE_OPEN_OPTIONS_INIT;
+    o.options = &one;
+    o.n_options = 1;
+    must_ok(pml_table_open(&other.table, w->t->env, w->k.table->path, &o, &err), &err);
+    (void)keys(rows, 1, id, 1, v);
+    keyed_upsert(&other, rows, 1);
+    keyed_model_apply(&w->model, rows, 1);
+    pml_table_release(other.table);
+}
+
+/* What was prepared first never comes, or comes late: rows of keys that no index file has would be written to another bucket later. */
+static void messages_as_bytes_need_the_keys_they_rely_on(void **state)
+{
+    (void)state;
+    for (int names = 0; names < 2; names++) {
+        world w;
+        keyed_row rows[6];
+        world_open(&w, false, "\"dynamic-bucket.target-row-num\":\"3\"");
+        upsert(&w, rows, keys(rows, 1, 0, 2, 1));
+        pml_writer *a = writer_of(&w);
+        put(&w, a, rows, keys(rows, 1, 2, 1, 2)); /* a new key of bucket 0 */
+        pml_messages *lost = as_bytes(&w, prepared(a), names);
+        put(&w, a, rows, keys(rows, 1, 2, 1, 3)); /* no new one any more */
+        pml_messages *update = as_bytes(&w, prepared(a), names);
+        put(&w, a, rows, keys(rows, 1, 5, 1, 3)); /* a new bucket, whose keys nobody else has */
+        commit(&w, as_bytes(&w, prepared(a), names), rows, 1);
+        if (names)
+            must_conflict(&w, update);
+        else
+            pml_messages_free(update); /* Java's do not say */
+        add_elsewhere(&w, 2, 4);
+        for (long long n = 1, failed = 1; failed; n += 3) {
+            pml_error err = PML_ERROR_INIT;
+            test_env_fail_at(w.t, n);
+            int rc = try_commit(&w, &lost, 1, &err);
+            failed = test_env_fail_reached(w.t);
+            test_env_fail_at(w.t, 0);
+            assert_true(rc == PML_E_CONFLICT || (failed && rc == PML_E_NOMEM));
+        }
+        must_conflict(&w, lost);
+        pml_writer_close(a);
+        index_must_be(&w, "2 1 1");
+        world_close(&w);
+    }
+}
+
+/* The keys are there, whatever came first. */
+static void messages_as_bytes_come_in_any_order_that_has_their_keys(void **state)
+{
+    (void)state;
+    world w;
+    keyed_row rows[4][6];
+    pml_messages *m[4];
+    pml_error err = PML_ERROR_INIT;
+    world_open(&w, true, "\"dynamic-bucket.target-row-num\":\"4\"");
+    pml_writer *a = writer_of(&w);
+    static const int64_t first[] = {0, 1, 3, 0};
+    for (int i = 0; i < 4; i++) {
+        put(&w, a, rows[i], keys(rows[i], 1, first[i], i == 1 ? 2 : 5, i));
+        m[i] = as_bytes(&w, prepared(a), true);
+    }
+    must_ok(try_commit(&w, m, 1, &err), &err);
+    pml_messages *rest[] = {m[2], m[1], m[3]}; /* by files, and the last by what it says */
+    must_ok(try_commit(&w, rest, 3, &err), &err);
+    keyed_model_apply(&w.model, rows[0], 5);
+    keyed_model_apply(&w.model, rows[1], 2);
+    keyed_model_apply(&w.model, rows[2], 5);
+    keyed_model_apply(&w.model, rows[3], 5);
+    for (int i = 0; i < 4; i++)
+        pml_messages_free(m[i]);
+    index_must_be(&w, "4 4");
+    pml_writer_close(a);
+    world_close(&w);
 }
 
 /* ---- overwrites ---- */
@@ -603,6 +688,8 @@ int main(void)
         cmocka_unit_test(several_prepares_may_be_in_one_commit),
         cmocka_unit_test(prepares_that_were_aborted_leave_a_writer_that_must_begin_anew),
         cmocka_unit_test(messages_as_bytes_keep_their_keys),
+        cmocka_unit_test(messages_as_bytes_need_the_keys_they_rely_on),
+        cmocka_unit_test(messages_as_bytes_come_in_any_order_that_has_their_keys),
         cmocka_unit_test(overwritten_partitions_keep_the_keys_of_their_new_rows),
         cmocka_unit_test(an_index_file_in_use_outlives_the_abort_of_a_copy),
         cmocka_unit_test(dropped_partitions_lose_their_index_only),
