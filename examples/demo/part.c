@@ -95,7 +95,7 @@ static bool run_first_life(const part *p, const arguments *a, const char *progra
     end how = watch(v, l, start_life(p, a, program, 0, fd), true);
     if (how == END_DONE)
         (void)fprintf(stderr,
-                      "demo: the live process ended before it could be killed: give it more rows or a lower --rate\n");
+                      "demo: the live process ended before it could be killed: give it more rows or a lower rate\n");
     if (how != END_KILLED)
         return false;
     int64_t written = atomic_load(&l->written), committed = atomic_load(&l->committed);

@@ -7,7 +7,7 @@
 
 #include "latency.h"
 
-enum { STATUS_LIVES = 2, STATUS_CARRIERS = 32, STATUS_STORY = 6, STATUS_LINE = 112 };
+enum { STATUS_LIVES = 2, STATUS_CARRIERS = 32, STATUS_STORY = 6, STATUS_LINE = 512 };
 
 typedef struct carrier {
     char name[8];                                 /* written before the number of carriers grows */

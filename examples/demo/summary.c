@@ -50,7 +50,8 @@ static void print_story(const life *l)
     if (n == 0)
         return;
     (void)printf("\nThe life of %s, as the lookup after each write call gave it\n", l->story_flight);
-    (void)printf("  %-10s %8s   %-22s %-12s %s\n", "report", "snapshot", "departure", "arrival", "write to row");
+    (void)printf("  %-10s %8s   %-12s %-8s %-12s %s\n", "report", "snapshot", "departure", "aircraft", "arrival",
+                 "write to row");
     for (int i = 0; i < n; i++)
         (void)printf("  %s\n", l->story[i]);
     (void)printf("  (The arrival comes in before the departure. The estimate comes in last and is older: it changes "

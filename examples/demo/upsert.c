@@ -83,24 +83,33 @@ static int check_row(upsert *u, const struct ArrowArray *row, const flight *want
 
 /* ---- the story of one flight, for the report at the end ---- */
 
+enum { CLOCK_TEXT = 32 };
+
+/* As 09:05 (+4), or a dash. */
+static void print_clock(char out[CLOCK_TEXT], int32_t clock, int32_t delay)
+{
+    int n = snprintf(out, CLOCK_TEXT, "%02d:%02d", clock / 100, clock % 100);
+    if (clock == FLIGHT_NO_INT)
+        (void)snprintf(out, CLOCK_TEXT, "-");
+    else if (delay != FLIGHT_NO_INT)
+        (void)snprintf(out + n, CLOCK_TEXT - (size_t)n, " (%+d)", delay);
+}
+
 static void tell_story(life *told, const flight *f, report r, int64_t took_ns, int64_t snapshot)
 {
     int n = atomic_load(&told->n_story);
-    char departure[32] = "-", arrival[32] = "-", where[24] = "none";
+    char departure[CLOCK_TEXT], arrival[CLOCK_TEXT], where[24] = "none";
     if (n == STATUS_STORY)
         return;
-    if (f->dep_time != FLIGHT_NO_INT)
-        (void)snprintf(departure, sizeof departure, "%02d:%02d (%+d) %s", f->dep_time / 100, f->dep_time % 100,
-                       f->dep_delay, f->tailnum);
-    if (f->arr_time != FLIGHT_NO_INT)
-        (void)snprintf(arrival, sizeof arrival, "%02d:%02d (%+d)", f->arr_time / 100, f->arr_time % 100, f->arr_delay);
+    print_clock(departure, f->dep_time, f->dep_delay);
+    print_clock(arrival, f->arr_time, f->arr_delay);
+    if (snapshot > 0)
+        (void)snprintf(where, sizeof where, "%" PRId64, snapshot);
     if (n == 0)
         (void)snprintf(told->story_flight, sizeof told->story_flight, "%s %d from %s to %s on %d/%d", f->carrier,
                        f->flight, f->origin, f->dest, f->month, f->day);
-    if (snapshot > 0)
-        (void)snprintf(where, sizeof where, "%" PRId64, snapshot);
-    (void)snprintf(told->story[n], sizeof told->story[n], "%-10s %8s   %-22s %-12s %6.2f ms", report_names[r.kind],
-                   where, departure, arrival, (double)took_ns / 1e6);
+    (void)snprintf(told->story[n], sizeof told->story[n], "%-10s %8s   %-12s %-8s %-12s %6.2f ms", report_names[r.kind],
+                   where, departure, f->tailnum, arrival, (double)took_ns / 1e6);
     atomic_store(&told->n_story, n + 1);
 }
 
