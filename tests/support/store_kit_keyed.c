@@ -6,6 +6,7 @@
 #include "realtime/rt_context.h"
 #include "support/random_batch.h"
 #include "support/store_kit.h"
+#include "util/hash.h"
 #include "util/number.h"
 
 enum { KIND, SEQUENCE, OFFSET, ID, S, V, KEYED_FIELDS, KEYS = 9, LARGE = 1 << 16 /* bytes */ };
@@ -290,7 +291,7 @@ static bool nothing_missing(drain *d)
             if (!kit_ok(k, k->kind == KIT_COLLAPSED && is_replaced(d, &row, offset), "the row with offset %lld is missing", (long long)offset))
                 return false;
             k->missing++;
-            k->missing_hash += pml_rt_mix64((uint64_t)offset);
+            k->missing_hash += pml_hash__mix64((uint64_t)offset);
         }
     return true;
 }
