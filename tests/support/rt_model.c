@@ -135,12 +135,16 @@ void model_copy_rows(const rt_model *m, rt_ids *to, const live_pb *l, int64_t be
 
 void model_reference(const rt_model *m, rt_reference *r, const rt_ids *rows)
 {
+    size_t n;
     rt_reference_init(r, m->shape.keyed, m->shape.salt);
     for (size_t i = 0; i < rows->n; i++)
         if (rows->v[i] == MODEL_BORDER)
             rt_reference_close(r);
         else if (rows->v[i] == MODEL_COMPACTED)
             rt_reference_compact(r);
+        else if (rows->v[i] <= MODEL_PARTLY)
+            (void)rt_reference_compact_some(&n, r, (size_t)(MODEL_PARTLY - rows->v[i]) / MODEL_RUNS_MAX,
+                                            (size_t)(MODEL_PARTLY - rows->v[i]) % MODEL_RUNS_MAX);
         else
             rt_reference_add(r, rows->v[i]);
 }
@@ -268,7 +272,8 @@ static void scripted(rt_model *m, char letter)
         void (*run)(rt_model *m);
     } ops[] = {{'w', op_write},      {'s', model_seal},   {'p', model_prepare},  {'c', model_commit}, {'x', model_abort},   {'a', op_advance},
                {'l', model_plan_new}, {'r', op_read_plan}, {'e', op_read},        {'k', op_kill},      {'f', op_compact},    {'t', op_truncate},
-               {'o', model_reopen_writer}};
+               {'o', model_reopen_writer}, {'v', model_plan_old},  {'m', model_plan_amid},
+               {'h', model_old_hint},   {'b', model_commit_one},   {'2', op_other}};
     for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++)
         if (ops[i].letter == letter) {
             ops[i].run(m);
@@ -285,9 +290,14 @@ static void step(rt_model *m)
         scripted(m, m->o->script[m->out->step]);
         return;
     }
+    const int compactions = m->shape.keyed != NULL ? 30 : 0; /* whole ones and parts: levels matter where rows are merged */
     for (size_t i = 0; i < sizeof operations / sizeof operations[0]; i++)
         total += operations[i].weight;
-    int64_t at = model_below(m, total);
+    int64_t at = model_below(m, total + compactions);
+    if (at >= total) {
+        op_compact(m);
+        return;
+    }
     for (size_t i = 0; i < sizeof operations / sizeof operations[0]; i++) {
         at -= operations[i].weight;
         if (at < 0) {
@@ -298,6 +308,17 @@ static void step(rt_model *m)
 }
 
 /* ---- an episode ---- */
+
+/* Of a store that shows new names late. */
+static int late_stat(void *ctx, pml_file_info *info, const char *path, pml_error *err)
+{
+    rt_model *m = (rt_model *)(void *)((char *)ctx - offsetof(rt_model, faulty));
+    char name[64];
+    (void)snprintf(name, sizeof name, MODEL_TABLE "/snapshot/snapshot-%lld", (long long)m->hidden);
+    if (m->hidden > 0 && strcmp(path, name) == 0)
+        return pml_error__set(err, PML_E_NOT_FOUND, "%s is not there yet", path);
+    return m->stat(ctx, info, path, err);
+}
 
 static void set_up(rt_model *m)
 {
@@ -317,6 +338,8 @@ static void set_up(rt_model *m)
     pml_error err = PML_ERROR_INIT;
     m->rng = m->o->seed;
     m->tidy = model_chance(m, 50) && !m->o->faults && m->o->mutant == RT_MUTANT_NONE;
+    if (m->o->script != NULL && strchr(m->o->script, '2') != NULL) /* files stay behind */
+        m->tidy = false;
     if (m->o->keyed)
         m->shape = keyed[model_below(m, sizeof keyed / sizeof keyed[0])];
     else
@@ -327,6 +350,7 @@ static void set_up(rt_model *m)
     if (m->o->keyed) {
         m->shape.keyed = &rt_variants[m->o->script != NULL ? (int64_t)(m->o->seed / 2 % rt_n_variants) : model_below(m, (int64_t)rt_n_variants)];
         m->shape.salt = m->o->seed;
+        m->shape.collapse = m->shape.keyed->engine == RT_LAST && m->o->mutant == RT_MUTANT_NONE && m->o->script == NULL && m->o->seed % 2 == 0;
     }
     m->n_parts = !m->shape.partitioned ? 1 : m->o->keyed ? RT_NULL_PARTITION : RT_PARTITIONS; /* a key has no null */
     m->n_pbs = m->n_parts * m->n_buckets;
@@ -336,6 +360,8 @@ static void set_up(rt_model *m)
     assert_non_null(m->snapshots);
     m->sim = sim_fs_new();
     faulty_fs_init(&m->faulty, sim_fs_system(m->sim));
+    m->stat = m->faulty.fs.stat;
+    m->faulty.fs.stat = late_stat;
     m->t = test_env_open(&m->faulty.fs);
     m->t->random_state = m->o->seed * 77 + 1;
     if (m->o->keyed)
