@@ -49,6 +49,7 @@ check-long:
 	ROUNDS=$$(($(LONG_ROUNDS) - $(LONG_ROUNDS) / 2)) SEED=$$(($(LONG_SEED) + 100000000)) build/long/tests/test_realtime_keyed_law && wait $$half
 	@STEPS=$(LONG_STEPS) SEED=$(LONG_SEED) build/long/tests/test_realtime_model
 	@DEPTH=5 build/long/tests/test_realtime_sequences_model
+	@DEPTH=6 TEST='every_sequence_of_one_bucket*' build/long/tests/test_realtime_sequences_model
 	@DEPTH=5 build/long/tests/test_stores_collapse_model
 	@HOT=1000000 SEED=$(LONG_SEED) build/long/tests/test_realtime_keyed_many
 	@ROUNDS=300 SEED=$(LONG_SEED) build/long/tests/test_realtime_interleaving
@@ -103,7 +104,7 @@ clean:
 
 help:
 	@echo "make              build the library and the command (build/pml)"
-	@echo "make demo         real rows queried before they are committed; a crash; nothing lost"
+	@echo "make demo         real rows queried before they are committed, then a million upserts; crashes; nothing lost"
 	@echo "make bench        every bar of speed and what was measured (BENCH_FLAGS=--only=append, --small, --list)"
 	@echo "make check        everything a change must pass: build with ASan, UBSan and LSan; all tests; style"
 	@echo "make check-long   random tests of live tables with a primary key, at length, in the optimised build"

@@ -272,7 +272,8 @@ static void scripted(rt_model *m, char letter)
         void (*run)(rt_model *m);
     } ops[] = {{'w', op_write},      {'s', model_seal},   {'p', model_prepare},  {'c', model_commit}, {'x', model_abort},   {'a', op_advance},
                {'l', model_plan_new}, {'r', op_read_plan}, {'e', op_read},        {'k', op_kill},      {'f', op_compact},    {'t', op_truncate},
-               {'o', model_reopen_writer}};
+               {'o', model_reopen_writer}, {'v', model_plan_old},  {'m', model_plan_amid},
+               {'h', model_old_hint},   {'b', model_commit_one},   {'2', op_other}};
     for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++)
         if (ops[i].letter == letter) {
             ops[i].run(m);
@@ -308,6 +309,17 @@ static void step(rt_model *m)
 
 /* ---- an episode ---- */
 
+/* Of a store that shows new names late. */
+static int late_stat(void *ctx, pml_file_info *info, const char *path, pml_error *err)
+{
+    rt_model *m = (rt_model *)(void *)((char *)ctx - offsetof(rt_model, faulty));
+    char name[64];
+    (void)snprintf(name, sizeof name, MODEL_TABLE "/snapshot/snapshot-%lld", (long long)m->hidden);
+    if (m->hidden > 0 && strcmp(path, name) == 0)
+        return pml_error__set(err, PML_E_NOT_FOUND, "%s is not there yet", path);
+    return m->stat(ctx, info, path, err);
+}
+
 static void set_up(rt_model *m)
 {
     static const rt_shape shapes[] = {{.columns = "iv", .buckets = -1, .auto_advance = true},
@@ -326,6 +338,8 @@ static void set_up(rt_model *m)
     pml_error err = PML_ERROR_INIT;
     m->rng = m->o->seed;
     m->tidy = model_chance(m, 50) && !m->o->faults && m->o->mutant == RT_MUTANT_NONE;
+    if (m->o->script != NULL && strchr(m->o->script, '2') != NULL) /* files stay behind */
+        m->tidy = false;
     if (m->o->keyed)
         m->shape = keyed[model_below(m, sizeof keyed / sizeof keyed[0])];
     else
@@ -346,6 +360,8 @@ static void set_up(rt_model *m)
     assert_non_null(m->snapshots);
     m->sim = sim_fs_new();
     faulty_fs_init(&m->faulty, sim_fs_system(m->sim));
+    m->stat = m->faulty.fs.stat;
+    m->faulty.fs.stat = late_stat;
     m->t = test_env_open(&m->faulty.fs);
     m->t->random_state = m->o->seed * 77 + 1;
     if (m->o->keyed)

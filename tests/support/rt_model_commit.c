@@ -270,7 +270,7 @@ static void do_commit(rt_model *m, call *c, const char *what)
     pml_error err = PML_ERROR_INIT;
     /* They never fall, as in Java's commits; one of unknown outcome is sent again without. */
     c->watermark = m->unknown || model_chance(m, 60) ? MODEL_NO_WATERMARK : model_below(m, 2 + (m->latest < 1 ? 0 : m->latest * 2)) * 10;
-    bool race = !m->unknown && model_chance(m, 20), armed = !race && model_chance(m, 25) && model_arm(m);
+    bool race = !m->unknown && model_chance(m, 20) && !m->calm, armed = !race && model_chance(m, 25) && model_arm(m);
     bool dark = !race && !armed && m->o->faults && model_chance(m, 15);
     if (race || dark)
         faulty_fs_call_at(&m->faulty, 1, FS_OP(FS_OP_PUBLISH), race ? beaten : darkness, m);
@@ -318,6 +318,17 @@ void model_commit(rt_model *m)
         return;
     c.doubled = !m->unknown && model_chance(m, 4);
     do_commit(m, &c, c.doubled ? "commit an entry twice in one call" : "commit");
+}
+
+void model_commit_one(rt_model *m)
+{
+    call c = {.v = m->entries, .n = m->n_entries};
+    for (size_t i = 0; i < c.n && !m->unknown; i++)
+        if (c.v[i].state == ENTRY_OPEN) {
+            c.selected[i] = true;
+            do_commit(m, &c, "commit one of them");
+            return;
+        }
 }
 
 void model_commit_again(rt_model *m)

@@ -484,6 +484,67 @@ void model_plan_new(rt_model *m)
         read_plan(m, slot, model_chance(m, 30), "a plan");
 }
 
+void model_plan_old(rt_model *m)
+{
+    wish w = {.at_least = -1, .limit = -1, .at_least_of = 'i', .memory = true};
+    model_plan p;
+    if (m->latest < 1)
+        return;
+    const int64_t id = m->latest > m->earliest ? m->latest - 1 : m->latest;
+    w.travel = (model_travel){.by = PML_SCAN_ID, .value = id, .snapshot = id};
+    if (model_anchor(m, id) < m->earliest && model_anchor(m, m->latest) != 0)
+        return;
+    plan(m, &p, &w);
+    model_log(m, "plan snapshot %lld%s", (long long)id, p.plan == NULL ? ", refused" : "");
+    if (p.plan != NULL)
+        read_plan(m, &p, false, "an older snapshot with memory");
+    plan_end(&p);
+}
+
+static void commit_and_advance(void *arg, int kind, const char *path)
+{
+    rt_model *m = arg;
+    (void)kind, (void)path;
+    m->calm = true;
+    model_commit(m);
+    m->calm = false;
+    if (!m->failed && m->latest >= 1)
+        model_advance(m, m->latest);
+}
+
+/* The rows that are to be seen are the same before and after. */
+void model_plan_amid(rt_model *m)
+{
+    const wish w = {.at_least = -1, .limit = -1, .at_least_of = 'i', .memory = true};
+    const int64_t before = m->latest;
+    model_plan p = {.limit = -1};
+    pml_scan *scan = NULL;
+    pml_error err = PML_ERROR_INIT;
+    int64_t in_memory;
+    int errors;
+    (void)snprintf(p.columns, sizeof p.columns, "%s", m->shape.columns);
+    if (m->shape.keyed != NULL)
+        keyed_rows_of_plan(m, m->latest, &w, &p.lines, &in_memory, &errors);
+    else
+        rows_of_plan(m, m->latest, true, true, -1, &p.expected, &in_memory, &errors);
+    if (errors == 0 && model_expect(m, PML_OK, make_scan(m, &scan, &w, &err), &err, "scan")) {
+        faulty_fs_call_at(&m->faulty, 1 + model_below(m, 6),
+                          FS_OP(FS_OP_OPEN_READ) | FS_OP(FS_OP_STAT) | FS_OP(FS_OP_LIST), commit_and_advance, m);
+        int rc = pml_scan_plan(&p.plan, scan, &err);
+        model_disarm(m);
+        model_log(m, "plan while snapshot %lld was made: of snapshot %lld", (long long)m->latest,
+                  (long long)(rc == PML_OK ? pml_plan_snapshot_id(p.plan) : -1));
+        if (model_expect(m, PML_OK, rc, &err, "a plan amid a commit")) {
+            const int64_t id = pml_plan_snapshot_id(p.plan);
+            if (id != before && id != m->latest)
+                model_fail(m, "a plan amid a commit has snapshot %lld", (long long)id);
+            read_plan(m, &p, false, "a plan amid a commit");
+        }
+    }
+    pml_scan_free(scan);
+    plan_end(&p);
+}
+
 void model_plan_count(rt_model *m)
 {
     model_plan *p = some_plan(m);

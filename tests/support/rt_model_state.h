@@ -109,9 +109,12 @@ typedef struct rt_model {
     int32_t key_buckets[RT_KEYED_KEYS];
     sim_fs *sim;
     faulty_fs faulty;
+    int (*stat)(void *ctx, pml_file_info *info, const char *path, pml_error *err); /* that of faulty */
     test_env *t;
     bool failed, ended;
     bool all_lost; /* the last progress expired */
+    int64_t hidden; /* snapshot of which the file system says, when asked for it by name, that it is not there yet; 0: none */
+    bool calm; /* nobody beats a commit */
     bool tidy; /* nothing is done that may leave files behind */
     uint64_t nonce;
     /* all rows ever sent */
@@ -205,6 +208,10 @@ void model_other_writer(rt_model *m);
 /* ---- rt_model_read.c ---- */
 void model_plan_new(rt_model *m);
 void model_plan_count(rt_model *m);
+/* Of the snapshot before the latest, with memory. */
+void model_plan_old(rt_model *m);
+/* While the plan is made what is prepared is committed and advanced. */
+void model_plan_amid(rt_model *m);
 void model_plan_drop(rt_model *m, bool all);
 void model_stream_open(rt_model *m);
 void model_stream_step(rt_model *m, bool to_end);
@@ -226,6 +233,8 @@ void model_roll_back(rt_model *m);
 /* Time passes without a commit, and a call notices. */
 void model_reanchor(rt_model *m);
 void model_set_hint(rt_model *m);
+/* The latest snapshot was planned, and now the hint is old and the file system shows the next one late. */
+void model_old_hint(rt_model *m);
 
 /* ---- rt_model_write.c ---- */
 void model_refresh_opened(rt_model *m); /* partition-buckets begin at the progress of now */
@@ -238,6 +247,7 @@ void model_prepare(rt_model *m);
 
 /* ---- rt_model_commit.c ---- */
 void model_commit(rt_model *m);
+void model_commit_one(rt_model *m); /* of several partition-buckets that are prepared */
 void model_commit_again(rt_model *m);
 void model_abort(rt_model *m);
 void model_advance(rt_model *m, int64_t id);

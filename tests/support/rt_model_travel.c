@@ -127,6 +127,24 @@ void model_set_hint(rt_model *m)
     model_log(m, "stale hint %lld", (long long)id);
 }
 
+void model_old_hint(rt_model *m)
+{
+    if (m->latest < 2 || m->latest == m->earliest)
+        return;
+    for (int pb = 0; pb < m->n_pbs; pb++)
+        if (model_effective(m, m->latest, pb).state == MARK_LOST || m->live[pb].state == LIVE_LOST)
+            return; /* a plan that is refused is none */
+    model_read_all(m, false);
+    const int64_t old = m->latest - 1;
+    if (!m->failed)
+        (void)pml_numbered__write_hint(m->t->env, MODEL_TABLE "/snapshot", "LATEST", old, NULL);
+    model_log(m, "the hint is %lld, and snapshot %lld is shown late", (long long)old, (long long)old + 1);
+    m->hidden = old + 1;
+    if (!m->failed)
+        model_read_all(m, false);
+    m->hidden = 0;
+}
+
 /* ---- rollback ---- */
 
 /* The clock is past all that is removed, so that what comes in its place can be told from it. */
