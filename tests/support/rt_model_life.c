@@ -50,10 +50,10 @@ static void open_writer(rt_model *m)
 void model_open(rt_model *m)
 {
     pml_rt_context_options o = PML_RT_CONTEXT_OPTIONS_INIT;
-    const pml_option_pair options[] = {{"realtime.reanchor-interval", "1 h"}, {"realtime.verify.commit", "off"}};
+    const pml_option_pair options[] = {{"realtime.reanchor-interval", "1 h"}, {"realtime.reaper", "inline"}, {"realtime.verify.commit", "off"}};
     pml_error err = PML_ERROR_INIT;
     o.store = rt_model_plugin(m->o->mutant);
-    o.n_options = o.store != NULL ? 2 : 1;
+    o.n_options = o.store != NULL ? 3 : 2;
     o.options = options;
     m->write_rows = m->rejected = m->committed_rows = 0;
     m->advanced = m->began = (model_point){.id = -1};
