@@ -207,7 +207,7 @@ static void check_view(const world *w, const held_view *v, int64_t floor)
     }
 }
 
-/* What a prepare looks at: the rows that are left and those that were collapsed are all of the segment; none is left out that counts. */
+/* 96: what a prepare looks at: the rows that are left and those that were collapsed are all of the segment; none is left out that counts. */
 static void check_segment(world *w, size_t i)
 {
     const int64_t begin = i == 0 ? 0 : w->ends[i - 1], end = w->ends[i];

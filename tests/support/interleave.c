@@ -33,6 +33,8 @@ int __wrap_pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m, const s
 int __wrap_pthread_cond_signal(pthread_cond_t *c);
 int __wrap_pthread_cond_broadcast(pthread_cond_t *c);
 
+enum { HOLD = 300, VICTIM_POINTS = 150 };
+
 typedef enum { READY, WAITS, DONE, JOINED } state;
 
 /* A thread that one of them started. */
@@ -52,8 +54,12 @@ static struct {
     state states[INTERLEAVE_MAX];
     const void *waits_for[INTERLEAVE_MAX];
     helper helpers[INTERLEAVE_MAX];
-    uint64_t rng, one_in;       /* a point is one in so many a switch */
-    long long switches, helped; /* helped: turns of helpers */
+    uint64_t rng, one_in; /* a point is one in so many a switch */
+    long long turns;      /* asked for */
+    int victim; /* -1: none; else it stays at its so manieth point from now until others have had many turns */
+    long long victim_points, held_until; /* held_until: of turns; 0: it has not come there */
+    long long wanted_point;              /* of thread 0 in the next run, + 1; 0: as the seed says */
+    long long switches, helped;          /* helped: turns of helpers */
 } all = {.m = PTHREAD_MUTEX_INITIALIZER, .turn = PTHREAD_COND_INITIALIZER, .current = -1};
 
 static _Thread_local int self = -1;
@@ -71,10 +77,13 @@ static void give_way(void)
 {
     int ready[INTERLEAVE_MAX], n = 0, own = 0;
     for (size_t i = 0; i < all.n; i++) {
-        if (all.states[i] == READY)
+        if (all.states[i] == READY && ((int)i != all.victim || all.held_until <= all.turns))
             ready[n++] = (int)i;
         own += i < all.n_own && all.states[i] != DONE;
     }
+    all.turns++;
+    if (n == 0 && all.victim >= 0 && all.states[all.victim] == READY)
+        ready[n++] = all.victim; /* the others wait for it */
     n = own == 0 ? 0 : n;
     int next = n > 0 ? ready[draw() % (uint64_t)n] : -1;
     if (next == self)
@@ -95,7 +104,12 @@ static void give_way(void)
 
 static void point(void)
 {
-    if (self >= 0 && draw() % all.one_in == 0)
+    if (self < 0)
+        return;
+    bool hold = self == all.victim && all.held_until == 0 && all.victim_points-- == 0;
+    if (hold)
+        all.held_until = all.turns + HOLD;
+    if (hold || draw() % all.one_in == 0)
         give_way();
 }
 
@@ -103,6 +117,11 @@ void interleave_point(void)
 {
     if (self >= 0)
         give_way();
+}
+
+void interleave_hold_first(long long point_number)
+{
+    all.wanted_point = point_number + 1;
 }
 
 long long interleave_switches(void)
@@ -315,6 +334,13 @@ long long interleave_run(const interleave_thread *threads, size_t n, uint64_t se
     all.current = -1;
     all.rng = seed;
     all.one_in = rates[draw() % 4];
+    all.victim = draw() % 2 == 0 ? -1 : (int)(draw() % n);
+    all.victim_points = (long long)(draw() % VICTIM_POINTS);
+    if (all.wanted_point > 0) {
+        all.victim = 0;
+        all.victim_points = all.wanted_point - 1;
+    }
+    all.turns = all.held_until = all.wanted_point = 0;
     all.switches = all.helped = 0;
     all.stuck = all.ended = false;
     for (size_t i = 0; i < n; i++) {

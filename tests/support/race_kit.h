@@ -44,6 +44,7 @@ typedef struct race {
     test_env *t;
     sim_fs *sim;
     faulty_fs fs;
+    int (*stat)(void *ctx, pml_file_info *info, const char *path, pml_error *err); /* that of fs */
     pml_table *table;
     pml_commit *commit;
     pml_rt_context *ctx;
@@ -69,6 +70,8 @@ void race_must(race *r, bool ok, const char *what, const pml_error *err);
 bool race_is_over(const race *r); /* all is written, or something went wrong */
 uint64_t race_random(race *r);
 void race_write_one(race *r, int i); /* batch i */
+
+extern _Thread_local bool race_sees_late; /* of this thread, while it plans in a race that is `stale` */
 
 /* Actors; the argument is the race. */
 void race_write(void *r);

@@ -89,8 +89,10 @@ int race_plan(pml_plan **out, race *r, int64_t snapshot, pml_error *err)
         rc = pml_scan_set_snapshot(scan, snapshot, err);
     if (rc == PML_OK)
         rc = pml_scan_set_realtime(scan, r->ctx, err);
+    race_sees_late = r->o.stale;
     if (rc == PML_OK)
         rc = pml_scan_plan(out, scan, err);
+    race_sees_late = false;
     pml_scan_free(scan);
     return rc;
 }

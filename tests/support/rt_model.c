@@ -253,7 +253,7 @@ static const operation operations[] = {
     {30, model_plan_count}, {40, model_stream_open}, {80, op_step},        {20, op_drop},         {30, op_read},
     {14, op_foreign},    {8, expire},           {8, model_set_hint},       {9, model_roll_back},        {8, op_kill},
     {6, model_reopen_writer}, {10, op_clock},   {20, op_offsets},
-    {5, op_other},       {8, model_tag},        {10, model_reanchor}};
+    {5, op_other},       {8, model_tag},        {10, model_reanchor},   {60, model_ticket}};
 
 static void op_read_plan(rt_model *m)
 {
@@ -416,6 +416,7 @@ void rt_model_run(rt_model_result *out, const rt_model_options *options)
             break;
     }
     model_finish(m);
+    pml_thread__assert_below(1); /* 95: no lock is held after the last call */
     out->failed = m->failed;
     tear_down(m);
     free(m);

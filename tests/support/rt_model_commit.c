@@ -96,6 +96,9 @@ static void resolve(rt_model *m, call *c, int64_t snapshot)
 {
     for (size_t i = 0; i < c->n; i++)
         if (c->selected[i]) {
+            pml_rt_entry_info info = PML_RT_ENTRY_INFO_INIT;
+            if (c->v[i].state != ENTRY_DONE && model_expect(m, PML_OK, pml_rt_entry_get(&info, c->v[i].e, NULL), NULL, "entry_get"))
+                m->committed_rows += info.rows;
             c->v[i].state = ENTRY_DONE;
             m->live[c->v[i].pb].committed_here = true;
             saw(&m->live[c->v[i].pb], snapshot);

@@ -477,6 +477,7 @@ void model_plan_new(rt_model *m)
         w.limit = model_below(m, 12);
     plan_end(slot);
     plan(m, slot, &w);
+    slot->whole = w.travel.by == PML_SCAN_LATEST && w.memory && w.at_least <= 0 && w.limit < 0;
     static const char *const ways[] = {"the latest", "an id", "a tag", "a time", "a watermark"};
     model_log(m, "plan %s, snapshot %lld (%s): %zu rows%s", ways[w.travel.by], (long long)w.travel.snapshot, w.memory ? "memory" : "disk", plan_rows(slot),
               slot->plan == NULL ? ", refused" : "");
@@ -543,6 +544,21 @@ void model_plan_amid(rt_model *m)
     }
     pml_scan_free(scan);
     plan_end(&p);
+}
+
+void model_open_splits(rt_model *m, model_plan *expected, const pml_blob *splits, size_t n, int code)
+{
+    const wish w = {.at_least = -1, .limit = -1, .at_least_of = 'i', .memory = true, .columns = expected->columns};
+    pml_scan *scan = NULL;
+    pml_error err = PML_ERROR_INIT;
+    if (model_expect(m, PML_OK, make_scan(m, &scan, &w, &err), &err, "scan")) {
+        (void)model_expect(m, code, pml_rt_split_deserialize(&expected->plan, scan, splits, n, &err), &err, "split_deserialize");
+        if (expected->plan != NULL && !m->failed)
+            read_plan(m, expected, model_chance(m, 30), "a plan of splits");
+        pml_plan_free(expected->plan);
+        expected->plan = NULL;
+    }
+    pml_scan_free(scan);
 }
 
 void model_plan_count(rt_model *m)

@@ -15,7 +15,9 @@ enum {
     MODEL_PLANS = 5,
     MODEL_STREAMS = 4,
     MODEL_ENTRIES = MODEL_PBS,
-    MODEL_TAGS = 4
+    MODEL_TAGS = 4,
+    MODEL_TICKETS = 3,
+    MODEL_TICKET_SPLITS = 12
 };
 
 /* Among the rows of tables with a primary key: a segment ends; all before it was compacted; of the runs before it the oldest `skip` stayed and
@@ -90,7 +92,17 @@ typedef struct model_plan {
     rt_lines lines; /* the same of a table with a primary key */
     char columns[8];
     int64_t limit;
+    bool whole; /* the latest with memory, without condition and limit */
 } model_plan;
+
+/* The splits of a plan as bytes. */
+typedef struct model_tickets {
+    size_t n; /* 0: none */
+    int live; /* that carry a ticket */
+    long long drawn_ns;
+    pml_text texts[MODEL_TICKET_SPLITS];
+    model_plan plan; /* what they show; it has no plan */
+} model_tickets;
 
 typedef struct model_stream {
     struct ArrowArrayStream stream;
@@ -147,6 +159,8 @@ typedef struct rt_model {
     int64_t unknown_snapshot; /* the snapshot it made all the same, and that a power cut may take away; -1 */
     int64_t write_rows, rejected; /* counters of the context */
     rt_ids lost_ids[MODEL_PBS], lost_offsets[MODEL_PBS]; /* to be replayed */
+    int64_t committed_rows;       /* of the entries that this life has committed, as they say */
+    model_tickets tickets[MODEL_TICKETS];
     model_plan plans[MODEL_PLANS];
     model_stream streams[MODEL_STREAMS];
 } rt_model;
@@ -213,11 +227,18 @@ void model_plan_old(rt_model *m);
 /* While the plan is made what is prepared is committed and advanced. */
 void model_plan_amid(rt_model *m);
 void model_plan_drop(rt_model *m, bool all);
+/* Makes a plan of splits, which answers the code, and reads it. */
+void model_open_splits(rt_model *m, model_plan *expected, const pml_blob *splits, size_t n, int code);
 void model_stream_open(rt_model *m);
 void model_stream_step(rt_model *m, bool to_end);
 void model_stream_drop(rt_model *m, bool all);
 /* The latest rows by a fresh plan; without_memory: as any reader sees them. */
 void model_read_all(rt_model *m, bool without_memory);
+
+/* ---- rt_model_ticket.c ---- */
+void model_ticket(rt_model *m);
+void model_tickets_release(rt_model *m);
+void model_tickets_forget(rt_model *m); /* with the context they are nothing any more */
 
 /* ---- rt_model_travel.c: other snapshots than the latest, and other latest snapshots ---- */
 typedef struct model_travel {
