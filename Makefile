@@ -104,7 +104,7 @@ clean:
 
 help:
 	@echo "make              build the library and the command (build/pml)"
-	@echo "make demo         real rows queried before they are committed; a crash; nothing lost"
+	@echo "make demo         real rows queried before they are committed, then a million upserts; crashes; nothing lost"
 	@echo "make bench        every bar of speed and what was measured (BENCH_FLAGS=--only=append, --small, --list)"
 	@echo "make check        everything a change must pass: build with ASan, UBSan and LSan; all tests; style"
 	@echo "make check-long   random tests of live tables with a primary key, at length, in the optimised build"

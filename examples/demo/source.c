@@ -2,9 +2,9 @@
 #include "source.h"
 
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
+
+#include "error.h"
 
 enum { WRITE_COLUMNS = FLIGHTS_COLUMNS + 1 };
 
@@ -17,13 +17,6 @@ typedef struct held {
     const void *number_buffers[2];
     bool *keep; /* rows to give out; NULL: all */
 } held;
-
-static int no_memory(pml_error *err)
-{
-    if (err != NULL)
-        *err = (pml_error){.struct_size = sizeof *err, .code = PML_E_NOMEM, .message = "out of memory"};
-    return PML_E_NOMEM;
-}
 
 static void held_release(held *h)
 {
@@ -64,7 +57,7 @@ static int slice_make(struct ArrowArray *out, held *h, int64_t row, int64_t rows
 {
     slice *s = calloc(1, sizeof *s);
     if (s == NULL)
-        return no_memory(err);
+        return error_no_memory(err);
     for (int i = 0; i < WRITE_COLUMNS; i++) {
         s->columns[i] = h->columns[i];
         s->columns[i].release = column_release;
@@ -120,7 +113,6 @@ static int mark_uncommitted(source *s, held *h, pml_error *err)
 {
     struct ArrowArray *children[FLIGHTS_COLUMNS];
     const void *no_buffer[1] = {NULL};
-    pml_routes *routes = NULL;
     for (int i = 0; i < FLIGHTS_COLUMNS; i++)
         children[i] = &h->columns[1 + i];
     const struct ArrowArray rows = {.length = h->rows,
@@ -130,24 +122,7 @@ static int mark_uncommitted(source *s, held *h, pml_error *err)
                                     .children = children,
                                     .release = borrowed_release};
     h->keep = calloc((size_t)h->rows + 1, sizeof *h->keep);
-    if (h->keep == NULL)
-        return no_memory(err);
-    int rc = pml_table_route(&routes, s->table, &rows, &s->schema, err);
-    for (size_t i = 0; rc == PML_OK && i < pml_routes_count(routes); i++) {
-        pml_route_info r = PML_ROUTE_INFO_INIT;
-        pml_rt_pb pb = PML_RT_PB_INIT;
-        rc = pml_routes_get(&r, routes, i, err);
-        if (rc != PML_OK)
-            break;
-        pb.n_partition = r.n_partition;
-        pb.partition = r.partition;
-        pb.bucket = r.bucket;
-        int64_t committed_end = pml_rt_offsets_find(s->offsets, &pb); /* -1: nothing is committed there */
-        for (int64_t k = 0; k < r.n_rows; k++)
-            h->keep[r.rows[k]] = h->numbers[r.rows[k]] >= committed_end;
-    }
-    pml_routes_free(routes);
-    return rc;
+    return h->keep == NULL ? error_no_memory(err) : replay_mark(h->keep, &s->replay, &rows, h->numbers, err);
 }
 
 static int load_rows(source *s, pml_error *err)
@@ -164,8 +139,8 @@ static int load_rows(source *s, pml_error *err)
     s->held = held_new(&batch, s->next_row);
     batch.release(&batch);
     if (s->held == NULL)
-        return no_memory(err);
-    if (s->next_row < s->replay_end)
+        return error_no_memory(err);
+    if (s->next_row < s->replay.end)
         rc = mark_uncommitted(s, s->held, err);
     s->next_row += s->held->rows;
     return rc;
@@ -201,84 +176,15 @@ int source_next(struct ArrowArray *out, int64_t *last_row, source *s, pml_error 
 
 /* ---- open and close ---- */
 
-static void schema_release(struct ArrowSchema *schema)
-{
-    for (int64_t i = 0; i < schema->n_children; i++) {
-        if (schema->children[i]->release != NULL)
-            schema->children[i]->release(schema->children[i]);
-        free(schema->children[i]);
-    }
-    free(schema->children);
-    schema->release = NULL;
-}
-
-static void field_release(struct ArrowSchema *field)
-{
-    field->release = NULL;
-}
-
-/* The table's columns behind the offset: what pml_rt_write wants of a table with external offsets. */
-static int write_schema_make(source *s, pml_error *err)
-{
-    struct ArrowSchema of_table;
-    int rc = pml_table_arrow_schema(&of_table, s->table, err);
-    if (rc != PML_OK)
-        return rc;
-    s->write_schema = (struct ArrowSchema){
-        .format = "+s", .children = calloc(WRITE_COLUMNS, sizeof(struct ArrowSchema *)), .release = schema_release};
-    for (int i = 0; s->write_schema.children != NULL && i < WRITE_COLUMNS; i++) {
-        struct ArrowSchema *field = calloc(1, sizeof *field);
-        if (field == NULL)
-            break;
-        if (i == 0) {
-            *field = (struct ArrowSchema){.format = "l", .name = "_REALTIME_OFFSET", .release = field_release};
-        } else {
-            *field = *of_table.children[i - 1];
-            of_table.children[i - 1]->release = NULL;
-        }
-        s->write_schema.children[s->write_schema.n_children++] = field;
-    }
-    of_table.release(&of_table);
-    return s->write_schema.n_children == WRITE_COLUMNS ? PML_OK : no_memory(err);
-}
-
-/* Loads the committed ends of all partition-buckets. */
-static int progress_load(source *s, pml_error *err)
-{
-    int64_t snapshot;
-    int rc = pml_table_latest_snapshot(&snapshot, s->table, err);
-    if (rc != PML_OK || snapshot < 0)
-        return rc;
-    rc = pml_rt_offsets_load(&s->offsets, s->table, snapshot, err);
-    if (rc != PML_OK)
-        return rc;
-    if (pml_rt_offsets_all_lost(s->offsets)) {
-        *err = (pml_error){.struct_size = sizeof *err,
-                           .code = PML_E_PROGRESS_LOST,
-                           .message =
-                               "the snapshot that recorded the offsets has expired: a replay would write rows twice"};
-        return PML_E_PROGRESS_LOST;
-    }
-    for (size_t i = 0; rc == PML_OK && i < pml_rt_offsets_count(s->offsets); i++) {
-        pml_rt_offset_info info = PML_RT_OFFSET_INFO_INIT;
-        rc = pml_rt_offsets_get(&info, s->offsets, i, err);
-        if (rc == PML_OK && info.tiered > s->replay_end)
-            s->replay_end = info.tiered;
-    }
-    return rc;
-}
-
 int source_open(source *s, pml_table *table, const char *csv, int64_t batch_rows, pml_error *err)
 {
     pml_rows_options options = PML_ROWS_OPTIONS_INIT;
     options.format = PML_ROWS_CSV;
     options.csv_null = "NA";
-    *s = (source){.table = table, .batch_rows = batch_rows};
-    int rc = pml_table_arrow_schema(&s->schema, table, err);
+    *s = (source){.batch_rows = batch_rows};
+    int rc = table_write_schema(&s->write_schema, table, err);
     if (rc == PML_OK)
-        rc = write_schema_make(s, err);
-    if (rc == PML_OK)
-        rc = progress_load(s, err);
+        rc = replay_load(&s->replay, table, err);
     if (rc == PML_OK)
         rc = pml_rows_open(&s->stream, table, csv, &options, err);
     if (rc != PML_OK)
@@ -291,10 +197,8 @@ void source_close(source *s)
     held_release(s->held);
     if (s->stream.release != NULL)
         s->stream.release(&s->stream);
-    if (s->schema.release != NULL)
-        s->schema.release(&s->schema);
     if (s->write_schema.release != NULL)
         s->write_schema.release(&s->write_schema);
-    pml_rt_offsets_free(s->offsets);
+    replay_free(&s->replay);
     *s = (source){0};
 }

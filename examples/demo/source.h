@@ -1,23 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The source: a CSV file that can be read again from its start. The offset of a row is its number in the file.
- *
- * A source of this kind is all that recovery needs. The table's snapshots record, per partition-bucket, up to which offset the
- * rows are in files. A source that starts again leaves those rows out: pml_table_route tells where each row belongs,
- * pml_rt_offsets_find up to where that place is complete.
- */
+/* The source of table flights: a CSV file that can be read again from its start. The offset of a row is its number in the file. */
 #ifndef DEMO_SOURCE_H
 #define DEMO_SOURCE_H
 
-#include "flights.h"
+#include "replay.h"
+#include "tables.h"
 
 typedef struct source {
-    pml_table *table;
     struct ArrowArrayStream stream;
-    struct ArrowSchema schema;       /* of the table */
-    struct ArrowSchema write_schema; /* _REALTIME_OFFSET, then the table's columns */
-    pml_rt_offsets *offsets;         /* what is committed; NULL: nothing */
-    int64_t replay_end;              /* no row from here on is committed */
+    struct ArrowSchema write_schema; /* of table_write_schema */
+    replay replay;
     int64_t batch_rows;
     struct held *held; /* rows read and not given out yet */
     int64_t at;        /* the next of them */
@@ -27,7 +19,8 @@ typedef struct source {
 
 /* Opens the file at its start and loads what is committed. PML_E_PROGRESS_LOST when the table does not know it any more. */
 int source_open(source *s, pml_table *table, const char *csv, int64_t batch_rows, pml_error *err);
-/* Up to batch_rows consecutive rows in s->write_schema; *last_row is the number of the last one. out->release is NULL at the end. */
+/* Up to batch_rows consecutive rows in s->write_schema; *last_row is the number of the last one. out->release is NULL at the
+   end. */
 int source_next(struct ArrowArray *out, int64_t *last_row, source *s, pml_error *err);
 void source_close(source *s);
 

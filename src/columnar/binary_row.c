@@ -223,14 +223,29 @@ uint64_t pml_binary__slot(const pml_type *t, const pml_value *v)
     return 0;
 }
 
+#define NAN_FLOAT UINT64_C(0x7fc00000)
+#define NAN_DOUBLE UINT64_C(0x7ff8000000000000)
+
 /* Java's array writer, other than its row writer, has one bit pattern for NaN. */
 static uint64_t array_slot(const pml_type *t, const pml_value *v)
 {
     if (v->kind == PML_VALUE_FLOAT && isnan(v->f))
-        return UINT64_C(0x7fc00000);
+        return NAN_FLOAT;
     if (v->kind == PML_VALUE_DOUBLE && isnan(v->d))
-        return UINT64_C(0x7ff8000000000000);
+        return NAN_DOUBLE;
     return pml_binary__slot(t, v);
+}
+
+void pml_binary_row__same_nan(uint8_t *row, const pml_type *const *types, size_t n)
+{
+    uint8_t *slot = row + pml_binary__row_header(n);
+    for (size_t i = 0; i < n; i++, slot += PML_BINARY_SLOT) {
+        const uint64_t bits = pml_le64(slot);
+        if (types[i]->kind == PML_TYPE_FLOAT && (bits & 0x7fffffff) > 0x7f800000)
+            pml_put_le64(slot, NAN_FLOAT);
+        else if (types[i]->kind == PML_TYPE_DOUBLE && (bits & INT64_MAX) > UINT64_C(0x7ff0000000000000))
+            pml_put_le64(slot, NAN_DOUBLE);
+    }
 }
 
 int pml_binary__put(pml_binary_writer *w, size_t i, const pml_type *t, const pml_value *v)

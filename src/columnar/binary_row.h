@@ -27,6 +27,8 @@ int pml_binary_row__write_counted(pml_buf *out, const pml_type *const *types, co
    children. Nested types allowed (ARRAY, MAP, ROW, ...). */
 int pml_binary_row__write_from_arrow(pml_buf *out, const pml_type *const *types, const struct ArrowArray *batch,
                                      const int32_t *columns, size_t n, int64_t row, pml_error *err);
+/* Every NaN of a row without count gets the bits that Java's own has: rows of equal values have equal bytes then. */
+void pml_binary_row__same_nan(uint8_t *row, const pml_type *const *types, size_t n);
 /* Decodes into values (borrowing from bytes). Every offset and length is checked: PML_E_CORRUPT. Nested fields give the raw
    bytes of the nested structure as PML_VALUE_BYTES. */
 int pml_binary_row__read(pml_value *values, const pml_type *const *types, size_t n, pml_bytes bytes, pml_error *err);

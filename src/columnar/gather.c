@@ -173,18 +173,18 @@ static int gather_text(struct ArrowArray *out, const gather *g, const struct Arr
         memcpy(dst, src + e.first, (size_t)e.total);
         return PML_OK;
     }
-    const uint8_t *dst_end = dst + e.total, *src_end = src + e.end;
+    const uint8_t *dst_safe = pml_text_safe(dst, dst + e.total), *src_safe = pml_text_safe(src, src + e.end);
     /* [from, to): the piece of the source that is still to be copied. */
     int64_t from = pml_load_i32(offsets, s.rows[0] + s.base), to = from;
     for (int64_t i = 0; i < s.n; i++) {
         int64_t row = s.rows[i] + s.base, start = pml_load_i32(offsets, row);
         if (start != to) {
-            pml_text_copy(&dst, dst_end, src + from, src_end, to - from);
+            pml_text_copy(&dst, dst_safe, src + from, src_safe, to - from);
             from = start;
         }
         to = pml_load_i32(offsets, row + 1);
     }
-    pml_text_copy(&dst, dst_end, src + from, src_end, to - from);
+    pml_text_copy(&dst, dst_safe, src + from, src_safe, to - from);
 out:
     return rc;
 }

@@ -4,11 +4,11 @@
 
 #include "columnar/array_memory.h"
 
+/* One allocation for each node: its texts lie behind the structs of its children. */
 typedef struct schema_block {
     pml_env *env;
-    char *format, *name, *metadata;
-    struct ArrowSchema *dictionary;
-    struct ArrowSchema **children; /* the table, the structs lie behind it */
+    struct ArrowSchema dictionary;
+    struct ArrowSchema *children[];
 } schema_block;
 
 enum { SCHEMA_DEPTH_MAX = 2 * PML_TYPE_DEPTH_MAX + 8, SCHEMA_METADATA_PAIRS_MAX = 65536 };
@@ -21,19 +21,17 @@ static void schema_release(struct ArrowSchema *s)
         pml_schema__release(s->children[i]);
     if (s->dictionary != NULL)
         pml_schema__release(s->dictionary);
-    pml_env__free(env, b->dictionary);
-    pml_env__free(env, b->children);
-    pml_env__free(env, b->format);
-    pml_env__free(env, b->name);
-    pml_env__free(env, b->metadata);
-    pml_env__free(env, b);
     s->release = NULL;
+    pml_env__free(env, b);
     pml_env_release(env);
 }
 
 /* Arrow's metadata form: int32 pairs, then per pair int32 length and bytes of key and value. It carries no total length. */
-static int metadata_copy(char **out, pml_env *env, const char *metadata, pml_error *err)
+static int metadata_bytes(size_t *out, const char *metadata, pml_error *err)
 {
+    *out = 0;
+    if (metadata == NULL)
+        return PML_OK;
     int32_t pairs = pml_load_i32(metadata, 0);
     size_t at = 4;
     if (pairs < 0 || pairs > SCHEMA_METADATA_PAIRS_MAX)
@@ -44,34 +42,47 @@ static int metadata_copy(char **out, pml_env *env, const char *metadata, pml_err
             return pml_error__set(err, PML_E_INVAL, "Arrow schema metadata has a text of %d bytes", len);
         at += 4 + (size_t)len;
     }
-    *out = pml_env__alloc(env, at);
-    if (*out == NULL)
-        return pml_error__no_memory(err);
-    memcpy(*out, metadata, at);
+    *out = at;
     return PML_OK;
 }
 
-static int schema_copy(struct ArrowSchema *out, pml_env *env, const struct ArrowSchema *in, int depth, pml_error *err);
-
-static int schema_copy_children(struct ArrowSchema *out, schema_block *b, const struct ArrowSchema *in, int depth,
-                                pml_error *err)
+static const char *put(char **at, const void *bytes, size_t n)
 {
-    int rc = PML_OK;
+    char *to = *at;
+    if (n > 0)
+        memcpy(to, bytes, n);
+    *at += n;
+    return to;
+}
+
+/* The node with its children, which are still released. */
+static int schema_copy_node(struct ArrowSchema *out, pml_env *env, const struct ArrowSchema *in, pml_error *err)
+{
+    const char *name = in->name == NULL ? "" : in->name;
+    size_t format_len = strlen(in->format) + 1, name_len = strlen(name) + 1, metadata_len;
+    PML_RETURN_IF(metadata_bytes(&metadata_len, in->metadata, err));
     if (in->n_children < 0 || in->n_children > PML_TYPE_COLUMNS_MAX)
         return pml_error__set(err, PML_E_INVAL, "an Arrow schema has %lld children", (long long)in->n_children);
-    size_t n = (size_t)in->n_children;
-    b->children = pml_env__calloc(b->env, n, sizeof(struct ArrowSchema) + sizeof(struct ArrowSchema *));
-    if (b->children == NULL)
+    size_t n = (size_t)in->n_children, head = sizeof(schema_block) + n * (sizeof(struct ArrowSchema) + sizeof(struct ArrowSchema *));
+    schema_block *b = pml_env__alloc(env, head + format_len + name_len + metadata_len);
+    if (b == NULL)
         return pml_error__no_memory(err);
+    memset(b, 0, head);
+    pml_env_acquire(env);
+    b->env = env;
     struct ArrowSchema *structs = (struct ArrowSchema *)(b->children + n);
     for (size_t i = 0; i < n; i++)
         b->children[i] = &structs[i];
-    out->children = n == 0 ? NULL : b->children;
-    out->n_children = (int64_t)n;
-    for (size_t i = 0; i < n; i++)
-        PML_TRY(schema_copy(b->children[i], b->env, in->children[i], depth + 1, err));
-out:
-    return rc;
+    char *at = (char *)b + head;
+    *out = (struct ArrowSchema){.flags = in->flags,
+                                .n_children = (int64_t)n,
+                                .children = n == 0 ? NULL : b->children,
+                                .release = schema_release,
+                                .private_data = b};
+    out->format = put(&at, in->format, format_len);
+    out->name = put(&at, name, name_len);
+    out->metadata = in->metadata == NULL ? NULL : put(&at, in->metadata, metadata_len);
+    return PML_OK;
 }
 
 static int schema_copy(struct ArrowSchema *out, pml_env *env, const struct ArrowSchema *in, int depth, pml_error *err)
@@ -80,28 +91,12 @@ static int schema_copy(struct ArrowSchema *out, pml_env *env, const struct Arrow
     *out = (struct ArrowSchema){0};
     if (depth > SCHEMA_DEPTH_MAX || in->release == NULL || in->format == NULL)
         return pml_error__set(err, PML_E_INVAL, "an Arrow schema is nested too deeply, released or without format");
-    schema_block *b = pml_env__calloc(env, 1, sizeof *b);
-    if (b == NULL)
-        return pml_error__no_memory(err);
-    pml_env_acquire(env);
-    b->env = env;
-    *out = (struct ArrowSchema){.flags = in->flags, .release = schema_release, .private_data = b};
-    b->format = pml_env__strdup(env, in->format);
-    b->name = pml_env__strdup(env, in->name == NULL ? "" : in->name);
-    if (b->format == NULL || b->name == NULL)
-        PML_TRY(pml_error__no_memory(err));
-    out->format = b->format;
-    out->name = b->name;
-    if (in->metadata != NULL)
-        PML_TRY(metadata_copy(&b->metadata, env, in->metadata, err));
-    out->metadata = b->metadata;
-    PML_TRY(schema_copy_children(out, b, in, depth, err));
+    PML_TRY(schema_copy_node(out, env, in, err));
+    for (int64_t i = 0; i < in->n_children; i++)
+        PML_TRY(schema_copy(out->children[i], env, in->children[i], depth + 1, err));
     if (in->dictionary != NULL) {
-        b->dictionary = pml_env__calloc(env, 1, sizeof *b->dictionary);
-        if (b->dictionary == NULL)
-            PML_TRY(pml_error__no_memory(err));
-        out->dictionary = b->dictionary;
-        PML_TRY(schema_copy(b->dictionary, env, in->dictionary, depth + 1, err));
+        out->dictionary = &((schema_block *)out->private_data)->dictionary;
+        PML_TRY(schema_copy(out->dictionary, env, in->dictionary, depth + 1, err));
     }
 out:
     return rc;

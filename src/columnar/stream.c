@@ -55,7 +55,8 @@ static int stream_get_next(struct ArrowArrayStream *stream, struct ArrowArray *o
     if (rc != PML_OK && s->last.code == PML_OK)
         (void)pml_error__set(&s->last, rc, "the stream failed without a message");
     s->failed = rc;
-    s->failure = s->last;
+    if (rc != PML_OK)
+        s->failure = s->last;
     s->done = rc == PML_OK && out->release == NULL;
     return stream_errno(rc);
 }

@@ -9,11 +9,18 @@
 
 enum { PML_TEXT_TINY = 16, PML_TEXT_SMALL = 32, PML_TEXT_SHORT = 64 };
 
-/* Copies n bytes of a text; *dst moves on. Short ones in one step of fixed length, where both sides have the room. */
-static inline void pml_text_copy(uint8_t **dst, const uint8_t *dst_end, const uint8_t *src, const uint8_t *src_end,
+/* The last byte of [begin, end) from which PML_TEXT_SHORT bytes can be read or written; NULL: there is none. */
+static inline const uint8_t *pml_text_safe(const uint8_t *begin, const uint8_t *end)
+{
+    return end - begin >= PML_TEXT_SHORT ? end - PML_TEXT_SHORT : NULL;
+}
+
+/* Copies n bytes of a text; *dst moves on. Short ones in one step of fixed length, where both sides have the room: up to what
+   pml_text_safe says of them. */
+static inline void pml_text_copy(uint8_t **dst, const uint8_t *dst_safe, const uint8_t *src, const uint8_t *src_safe,
                                  int64_t n)
 {
-    bool room = src_end - src >= PML_TEXT_SHORT && dst_end - *dst >= PML_TEXT_SHORT;
+    bool room = (src <= src_safe) & (*dst <= dst_safe);
     if (room && n <= PML_TEXT_TINY)
         memcpy(*dst, src, PML_TEXT_TINY);
     else if (room && n <= PML_TEXT_SMALL)

@@ -17,9 +17,7 @@ int pml_rt_buckets__route(pml_route *route, rt_write_call *k, pml_error *err)
     int32_t *buckets = pml_env__alloc(c->env, (size_t)k->array->length * sizeof *buckets);
     if (buckets == NULL)
         return pml_error__no_memory(err);
-    pml_mutex__lock(&c->assign_mu);
     int rc = pml_bucket_assigner__assign(buckets, c->assigner, k->array, first_column, err);
-    pml_mutex__unlock(&c->assign_mu);
     if (rc == PML_OK)
         rc = pml_route__assigned(route, c->table, buckets, k->array, first_column, err);
     pml_env__free(c->env, buckets);
@@ -35,18 +33,13 @@ int pml_rt_buckets__prepare(pml_rt_context *c, rt_flight *f, pml_error *err)
         return pml_error__no_memory(err);
     for (size_t i = 0; i < f->n; i++)
         v[i] = &f->entries[i]->files;
-    pml_mutex__lock(&c->assign_mu);
     int rc = pml_bucket_assigner__prepare(c->assigner, v, f->n, err);
-    pml_mutex__unlock(&c->assign_mu);
     pml_env__free(c->env, v);
     return rc;
 }
 
 void pml_rt_buckets__revert(pml_rt_context *c, const pml_new_files *f)
 {
-    if (c->assigner == NULL)
-        return;
-    pml_mutex__lock(&c->assign_mu);
-    pml_bucket_assigner__revert(c->assigner, f);
-    pml_mutex__unlock(&c->assign_mu);
+    if (c->assigner != NULL)
+        pml_bucket_assigner__revert(c->assigner, f);
 }

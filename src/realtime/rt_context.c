@@ -58,7 +58,6 @@ int pml_rt_context_open(pml_rt_context **out, pml_env *env, const pml_rt_context
     pml_map__init(&c->pbs_by_texts, env);
     pml_rwlock__init(&c->registry, "ctx.registry", RT_RANK_REGISTRY);
     pml_mutex__init(&c->flight_mu, "ctx.flight_mu", 0);
-    pml_mutex__init(&c->assign_mu, "ctx.assign_mu", 0);
     pml_mutex__init(&c->progress_mu, "ctx.progress_mu", RT_RANK_PROGRESS);
     pml_effective_cache__init(&c->effective_cache);
     pml_rt_sequences__init(&c->sequences, env);
@@ -104,7 +103,6 @@ static void context_free(pml_rt_context *c)
     pml_rwlock__destroy(&c->registry);
     pml_mutex__destroy(&c->progress_mu);
     pml_mutex__destroy(&c->flight_mu);
-    pml_mutex__destroy(&c->assign_mu);
     pml_bucket_assigner__free(c->assigner);
     if (c->function.drop != NULL)
         c->function.drop(c->function.self);

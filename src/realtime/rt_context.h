@@ -147,7 +147,6 @@ struct pml_rt_context {
     pml_keyed_rows rows;
     pml_merge_function function; /* asked about kinds of rows only */
     pml_row_kinds kinds;
-    pml_mutex assign_mu; /* guards what the assigner has; taken with no other lock held but the writer's */
     pml_bucket_assigner *assigner; /* dynamic buckets (rt_buckets.c), from the first writer on; else NULL */
 
     pml_mutex progress_mu; /* guards what follows */

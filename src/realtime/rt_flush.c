@@ -33,7 +33,7 @@ static int stream_open(flush_stream *s, flush *f, struct ArrowArrayStream *strea
     s->columns = pml_env__calloc(f->env, f->n_fields, sizeof *s->columns);
     if (s->columns == NULL)
         return pml_error__no_memory(err);
-    return pml_rt_stream__columns(s->columns, stream, f->fields, f->n_fields, f->pb->name, err);
+    return pml_rt_stream__columns(s->columns, NULL, stream, f->fields, f->n_fields, f->pb->name, err);
 }
 
 /* The next verified batch without its offsets; release NULL at the end. */

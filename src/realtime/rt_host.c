@@ -318,21 +318,23 @@ static int loan_next(void *p, struct ArrowArray *out, pml_error *err)
 static int export_columns(struct ArrowSchema *out, pml_rt_host_ctx *ctx, const pml_rt_layout *l, size_t n_cols,
                           const uint32_t *cols, int64_t segment, pml_error *err)
 {
-    struct ArrowSchema plain = {0};
+    struct ArrowSchema chosen = l->arrow; /* owns nothing */
     char number[24];
     int rc = PML_OK;
-    pml_field *fields = pml_env__calloc(ctx->env, n_cols == 0 ? 1 : n_cols, sizeof *fields);
-    if (fields == NULL)
+    struct ArrowSchema **children = pml_env__calloc(ctx->env, n_cols == 0 ? 1 : n_cols, sizeof(struct ArrowSchema *));
+    if (children == NULL)
         PML_TRY(pml_error__no_memory(err));
     for (size_t i = 0; i < n_cols; i++)
-        fields[i] = l->fields[cols[i]];
-    PML_TRY(pml_type__export(segment < 0 ? out : &plain, ctx->env, fields, n_cols, err));
+        children[i] = l->arrow.children[cols[i]];
+    chosen.children = children;
+    chosen.n_children = (int64_t)n_cols;
     (void)snprintf(number, sizeof number, "%lld", (long long)segment);
     if (segment >= 0)
-        PML_TRY(pml_schema__copy_with(out, ctx->env, &plain, PML_RT_META_SEGMENT, number, err));
+        PML_TRY(pml_schema__copy_with(out, ctx->env, &chosen, PML_RT_META_SEGMENT, number, err));
+    else
+        PML_TRY(pml_schema__copy(out, ctx->env, &chosen, err));
 out:
-    pml_schema__release(&plain);
-    pml_env__free(ctx->env, fields);
+    pml_env__free(ctx->env, children);
     return rc;
 }
 

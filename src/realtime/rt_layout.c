@@ -75,6 +75,7 @@ int pml_rt_layout__new(pml_rt_layout **out, pml_env *env, uint32_t mode, int64_t
     l->mode = mode;
     l->schema_id = schema_id;
     PML_TRY(layout_fill(l, columns, n, err));
+    PML_TRY(pml_type__export(&l->arrow, env, l->fields, l->n_fields, err));
     *out = l;
     l = NULL;
 out:
@@ -112,6 +113,8 @@ void pml_rt_layout__free(pml_rt_layout *layout)
     if (layout == NULL)
         return;
     pml_env *env = layout->arena.env;
+    if (layout->arrow.release != NULL)
+        layout->arrow.release(&layout->arrow);
     pml_arena__clear(&layout->arena);
     pml_env__free(env, layout);
 }

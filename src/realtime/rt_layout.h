@@ -25,6 +25,7 @@ typedef struct pml_rt_layout {
     size_t n_system; /* system columns before the table's */
     size_t n_fields; /* all */
     pml_field *fields;
+    struct ArrowSchema arrow; /* of them; streams copy what they have of it */
     uint32_t offset_column; /* index of _REALTIME_OFFSET */
     bool *is_key;           /* of each field: has statistics in the mode "keys" */
     /* Tables with a primary key, once pml_rt_layout__set_order was called: run order (realtime-pk.md 11.2). */

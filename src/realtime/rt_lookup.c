@@ -224,10 +224,10 @@ static int on_rows(void *sink, size_t key, int64_t segment, const struct ArrowAr
     PML_RETURN_IF(check_rows(s, key, rows, first, n, err));
     pml_memory_found *found = &s->found[key];
     for (int64_t row = first + n - 1; row >= first; row--) {
-        if (!is_visible(s, rows, row))
+        bool ignored = s->ctx->function.ignore_delete && pml_row_kind__is_retract(kind_of(s->ctx->layout, rows, row));
+        if (ignored || !is_visible(s, rows, row))
             continue;
-        bool counts = !(s->ctx->function.ignore_delete && pml_row_kind__is_retract(kind_of(s->ctx->layout, rows, row)));
-        if (s->newest_decides && counts && decides(found, s, rows, row))
+        if (s->newest_decides && decides(found, s, rows, row))
             return 1;
         found->answer = PML_MEMORY_SOME;
         PML_RETURN_IF(add_hit(s, segment, rows, row, 1, err));

@@ -81,7 +81,7 @@ static int store_next(memory_reader *r, struct ArrowArray *batch, pml_error *err
         if (!r->open) {
             if (r->next == r->streams.n)
                 return PML_OK;
-            PML_RETURN_IF(pml_rt_stream__columns(r->columns, &r->streams.v[r->next], r->fields, r->n_fields, name, err));
+            PML_RETURN_IF(pml_rt_stream__columns(r->columns, NULL, &r->streams.v[r->next], r->fields, r->n_fields, name, err));
             r->next++;
             r->open = true;
         }

@@ -82,16 +82,12 @@ static int run_next(void *p, struct ArrowArray *out, pml_error *err)
 }
 
 /* The segment that a stream says it is of; those that say nothing are of one. */
-static int group_of(int64_t *group, struct ArrowArrayStream *stream, const rt_part *part, pml_error *err)
+static int group_of(int64_t *group, const struct ArrowSchema *schema, const rt_part *part, pml_error *err)
 {
-    struct ArrowSchema schema = {0};
     const char *text;
     size_t len;
     *group = 0;
-    if (stream->get_schema(stream, &schema) != 0)
-        return pml_rt_stream__error(stream, part->pb->name, err);
-    bool found = pml_schema__metadata_find(&text, &len, schema.metadata, PML_RT_META_SEGMENT), number = found && pml_number__int64(group, text, len);
-    pml_schema__release(&schema);
+    bool found = pml_schema__metadata_find(&text, &len, schema->metadata, PML_RT_META_SEGMENT), number = found && pml_number__int64(group, text, len);
     if (!found || number)
         return PML_OK;
     return pml_error__at(err, PML_E_PLUGIN_CONTRACT, PML_PLACE_PB, part->pb->name,
@@ -103,6 +99,7 @@ static int run_open(pml_memory_run *out, rt_pins *pins, const rt_part *part, str
                     size_t n, bool with_offsets, pml_error *err)
 {
     pml_env *env = pins->ctx->env;
+    struct ArrowSchema schema = {0};
     int rc;
     keyed_run *r = pml_env__calloc(env, 1, sizeof *r);
     if (r == NULL)
@@ -115,13 +112,15 @@ static int run_open(pml_memory_run *out, rt_pins *pins, const rt_part *part, str
     if (r->fields == NULL || r->columns == NULL)
         PML_TRY(pml_error__no_memory(err));
     memcpy(r->fields, fields, n * sizeof *fields);
-    PML_TRY(pml_rt_stream__columns(r->columns, stream, fields, n, part->pb->name, err));
-    PML_TRY(group_of(&out->group, stream, part, err));
+    PML_TRY(pml_rt_stream__columns(r->columns, &schema, stream, fields, n, part->pb->name, err));
+    PML_TRY(group_of(&out->group, &schema, part, err));
+    pml_schema__release(&schema);
     r->stream = *stream;
     stream->release = NULL;
     out->run = (pml_run){.next = run_next, .drop = run_drop, .ctx = r, .name = part->pb->name, .level = -1};
     return PML_OK;
 out:
+    pml_schema__release(&schema);
     run_drop(r);
     return rc;
 }

@@ -321,26 +321,38 @@ int pml_rt_sequences__adopt(rt_pb *pb, const pml_snapshot *s, int64_t committed,
     return lowest < 0 || highest < lowest ? PML_OK : decide_by_files(pb, s, lowest, err);
 }
 
-void pml_rt_sequences__catch_up(rt_pb *pb)
+static void look_at_latest(pml_rt_context *c)
 {
-    pml_rt_context *c = pb->ctx;
     rt_sequences *q = &c->sequences;
-    int64_t id, highest;
+    int64_t id;
     pml_arena arena;
     pml_snapshot s;
-    pml_mutex__lock(&pb->write_mu); /* most calls end here */
-    const bool busy = pb->building.rows > 0;
-    pml_mutex__unlock(&pb->write_mu);
-    if (busy || raise_counter(pb, -1, -1) >= 0 || pml_table__latest_snapshot(&id, c->table, false, NULL) != PML_OK)
+    if (pml_table__latest_snapshot(&id, c->table, false, NULL) != PML_OK)
         return;
     pml_mutex__lock(&q->mu);
     const bool seen = id == q->upto.id; /* perhaps by a call that raised no counter, or only that of another bucket */
     pml_mutex__unlock(&q->mu);
+    if (seen)
+        return;
     pml_arena__init(&arena, c->env);
-    if ((seen || (pml_table__load_snapshot(&s, &arena, c->table, id, NULL) == PML_OK && pml_rt_sequences__look(c, &s, NULL) == PML_OK)) &&
-        pml_rt_sequences__bound(&highest, pb, NULL) == PML_OK)
-        (void)raise_counter(pb, -1, highest);
+    if (pml_table__load_snapshot(&s, &arena, c->table, id, NULL) == PML_OK)
+        (void)pml_rt_sequences__look(c, &s, NULL);
     pml_arena__clear(&arena);
+}
+
+void pml_rt_sequences__catch_up(rt_pb *pb, bool *looked)
+{
+    int64_t highest;
+    pml_mutex__lock(&pb->write_mu); /* most calls end here */
+    const bool busy = pb->building.rows > 0;
+    pml_mutex__unlock(&pb->write_mu);
+    if (busy || raise_counter(pb, -1, -1) >= 0)
+        return;
+    if (!*looked)
+        look_at_latest(pb->ctx);
+    *looked = true;
+    if (pml_rt_sequences__bound(&highest, pb, NULL) == PML_OK)
+        (void)raise_counter(pb, -1, highest);
 }
 
 /* What other writers are told to begin above, by those who do not want to list files. */

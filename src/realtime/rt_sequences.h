@@ -49,8 +49,9 @@ int pml_rt_sequences__bound(int64_t *out, const struct rt_pb *pb, pml_error *err
    none the next one comes after those of others. */
 int pml_rt_sequences__adopt(struct rt_pb *pb, const pml_snapshot *s, int64_t committed, int64_t highest, pml_error *err);
 /* Before a row goes into a PB without uncommitted ones: others may have loaded rows since the last advance, and it comes after them. Only
-   a help, and so it cannot fail: what it misses is found by check and adopt. */
-void pml_rt_sequences__catch_up(struct rt_pb *pb);
+   a help, and so it cannot fail: what it misses is found by check and adopt. *looked: of the write call, false at first, so that it looks
+   for a new snapshot once for all its buckets. */
+void pml_rt_sequences__catch_up(struct rt_pb *pb, bool *looked);
 /* A commit of ours on top of base (an id of 0: none): its files need not be looked at, since nothing of ours is ever in the way. */
 void pml_rt_sequences__published(struct pml_rt_context *c, const rt_point *base, const pml_snapshot *s);
 

@@ -39,9 +39,11 @@ static int match_columns(int32_t *columns, const struct ArrowSchema *schema, con
         return pml_error__at(err, PML_E_PLUGIN_CONTRACT, PML_PLACE_PB, pb, "a stream of the store of %s is no stream of structs", pb);
     for (size_t i = 0; i < n; i++) {
         columns[i] = -1;
-        for (int64_t k = 0; k < schema->n_children; k++)
+        for (int64_t k = (int64_t)i, left = schema->n_children; columns[i] < 0 && left > 0; k++, left--) { /* mostly it is the i-th */
+            k = k < schema->n_children ? k : 0;
             if (field_id_of(schema->children[k]) == fields[i].id)
                 columns[i] = (int32_t)k;
+        }
         if (columns[i] < 0)
             return pml_error__at(err, PML_E_PLUGIN_CONTRACT, PML_PLACE_PB, pb, "a stream of the store of %s lacks the column '%s'", pb,
                                  fields[i].name);
@@ -61,14 +63,17 @@ static int match_columns(int32_t *columns, const struct ArrowSchema *schema, con
     return PML_OK;
 }
 
-int pml_rt_stream__columns(int32_t *columns, struct ArrowArrayStream *stream, const pml_field *fields, size_t n, const char *pb,
-                           pml_error *err)
+int pml_rt_stream__columns(int32_t *columns, struct ArrowSchema *schema, struct ArrowArrayStream *stream, const pml_field *fields,
+                           size_t n, const char *pb, pml_error *err)
 {
-    struct ArrowSchema schema = {0};
-    if (stream->get_schema(stream, &schema) != 0)
+    struct ArrowSchema got = {0};
+    if (stream->get_schema(stream, &got) != 0)
         return pml_rt_stream__error(stream, pb, err);
-    int rc = match_columns(columns, &schema, fields, n, pb, err);
-    pml_schema__release(&schema);
+    int rc = match_columns(columns, &got, fields, n, pb, err);
+    if (rc == PML_OK && schema != NULL)
+        *schema = got;
+    else
+        pml_schema__release(&got);
     return rc;
 }
 

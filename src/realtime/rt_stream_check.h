@@ -6,9 +6,9 @@
 #include "columnar/batch.h"
 
 /* columns[i] = position in the stream of fields[i], found by field id. PML_E_PLUGIN_CONTRACT when one is missing or has another
-   Arrow type. Calls get_schema. */
-int pml_rt_stream__columns(int32_t *columns, struct ArrowArrayStream *stream, const pml_field *fields, size_t n, const char *pb,
-                           pml_error *err);
+   Arrow type. *schema: that of the stream, on success; NULL: not wanted. */
+int pml_rt_stream__columns(int32_t *columns, struct ArrowSchema *schema, struct ArrowArrayStream *stream, const pml_field *fields,
+                           size_t n, const char *pb, pml_error *err);
 /* A batch must be a struct without nulls of its own that has the n columns whole. with_offsets: the first of them must be int64
    without nulls; *offsets: its first value. */
 int pml_rt_stream__check_batch(const int64_t **offsets, const struct ArrowArray *batch, const int32_t *columns, size_t n,

@@ -17,6 +17,7 @@ typedef struct rt_write_call {
     size_t n_fields;
     pml_rt_write_result *out; /* may be NULL */
     size_t n_applied;
+    bool looked; /* for what others loaded: pml_rt_sequences__catch_up */
     int64_t start_ns;
 } rt_write_call;
 

@@ -245,7 +245,7 @@ static int write_slice(keyed_call *c, rt_pb *pb, const keyed_slice *s, rt_keyed_
     rt_slice_offsets o = {.rows = s->kept.n, .dense = !c->k->has_offsets && s->kept.n == s->n_all};
     if (s->kept.n > 0)
         o.bytes = pml_rt_keyed_batch__bytes(b, l);
-    pml_rt_sequences__catch_up(pb);
+    pml_rt_sequences__catch_up(pb, &c->k->looked);
     pml_mutex__lock(&pb->write_mu);
     int rc = write_locked(&o, c, pb, s, b, err);
     pml_mutex__unlock(&pb->write_mu);

@@ -110,24 +110,26 @@ mem_chunk *pml_mem_chunk__sorted(mem_chunk *open, int64_t rows)
 {
     mem_account *account = open->counted.account;
     pthread_mutex_lock(&account->sorted_m);
-    mem_chunk *run = open->sorted != NULL && open->sorted->rows == rows ? open->sorted : NULL;
+    mem_chunk *run = open->sorted != NULL && open->sorted_rows == rows ? open->sorted : NULL;
     if (run != NULL)
         pml_mem_counted__acquire(&run->counted);
     pthread_mutex_unlock(&account->sorted_m);
     return run;
 }
 
-void pml_mem_chunk__keep_sorted(mem_chunk *open, mem_chunk *run)
+void pml_mem_chunk__keep_sorted(mem_chunk *open, mem_chunk *run, int64_t rows)
 {
     mem_account *account = open->counted.account;
     pthread_mutex_lock(&account->sorted_m);
     mem_chunk *old = open->sorted;
-    if (run != NULL && old != NULL && old->rows >= run->rows) {
-        old = NULL;
-    } else {
+    bool better = rows > open->sorted_rows || (rows == open->sorted_rows && run != NULL && old != NULL && run->rows > old->rows);
+    if (better) {
         open->sorted = run;
+        open->sorted_rows = rows;
         if (run != NULL)
             pml_mem_counted__acquire(&run->counted);
+    } else {
+        old = NULL;
     }
     pthread_mutex_unlock(&account->sorted_m);
     if (old != NULL)

@@ -71,15 +71,17 @@ typedef struct mem_chunk {
     uint64_t bytes;      /* charged to the host */
     uint64_t data_bytes; /* of the rows in an open chunk, without free room */
     _Atomic(mem_stats *) stats; /* made by the first query that can use them */
-    struct mem_chunk *sorted;   /* of an open chunk of rows with keys: those that a query saw, as a run; a reference. NULL: none */
+    struct mem_chunk *sorted;   /* of an open chunk of rows with keys: those that a query saw, as a run (memory_tail.c); a reference. NULL: none */
+    int64_t sorted_rows;        /* of this chunk in it */
 } mem_chunk;
 
 /* A chunk still without its array. Charges the bytes. */
 int pml_mem_chunk__new(mem_chunk **out, mem_account *account, const pml_rt_batch *batch, pml_error *err);
-/* The run of the first `rows` rows of an open chunk, a reference; NULL: nobody has made it. */
+/* The run with the first `rows` rows of an open chunk, a reference; NULL: nobody has made it. */
 mem_chunk *pml_mem_chunk__sorted(mem_chunk *open, int64_t rows);
-/* Keeps a run (NULL: none) for queries to come, instead of that of fewer rows. */
-void pml_mem_chunk__keep_sorted(mem_chunk *open, mem_chunk *run);
+/* Keeps a run with so many rows of the chunk for queries to come, instead of that of fewer, or of as many with fewer of chunks before it.
+   NULL and INT64_MAX: none, for good, since the chunk is closed. */
+void pml_mem_chunk__keep_sorted(mem_chunk *open, mem_chunk *run, int64_t rows);
 /* Whether a row of a closed chunk may match. Makes its statistics when they are missing; without memory for them: true. */
 bool pml_mem_chunk__may_match(mem_chunk *c, const void *predicate);
 

@@ -109,52 +109,25 @@ static void choose(mem_reader *r, const mem_source *from, mem_chunk *c)
         add_chunk(r, from, c);
 }
 
-/* The rows of the open chunk that the view saw, as a chunk of their own. */
-static int make_open(mem_chunk **out, const mem_source *from, const mem_chunk *open, pml_error *err)
+/* The chunk's rows and the end of its range belong to the writer. *closed: how many chunks before it are still to be chosen. */
+static int choose_open(mem_reader *r, size_t *closed, const mem_source *from, pml_error *err)
 {
-    mem_account *account = from->pin->account;
-    const pml_rt_host *host = account->host;
-    struct ArrowArray rows = {0};
-    const pml_rt_batch b = {.flags = open->dense ? PML_RT_BATCH_DENSE : 0,
-                            .range = {open->range.begin, from->open_end},
-                            .rows = from->open_rows};
-    int rc = pml_mem_chunk__new(out, account, &b, err);
-    if (rc != PML_OK)
-        return rc;
-    rc = host->chunk_view(host->ctx, &rows, open->open, b.rows, err);
-    if (rc == PML_OK && account->keyed) {
-        rc = host->sort_run(host->ctx, &(*out)->array, from->schema_id, &rows, err);
-        rows.release(&rows);
-    } else if (rc == PML_OK) {
-        (*out)->array = rows;
-    }
-    if (rc != PML_OK)
-        pml_mem_counted__release(&(*out)->counted);
-    return rc;
-}
-
-/* The chunk's rows and the end of its range belong to the writer. */
-static int choose_open(mem_reader *r, const mem_source *from, mem_chunk *open, pml_error *err)
-{
-    bool keyed = from->pin->account->keyed;
+    const mem_chunk *open = (const mem_chunk *)from->last->items[*closed];
+    const mem_tail tail = {.account = from->pin->account,
+                           .chunks = from->last,
+                           .n = from->n_last,
+                           .open_rows = from->open_rows,
+                           .open_end = from->open_end,
+                           .all_keys = from->key_lo == NULL && from->key_hi == NULL};
     if (!range_wanted(from, open->range.begin, from->open_end))
         return PML_OK;
-    mem_chunk *made = keyed ? pml_mem_chunk__sorted(open, from->open_rows) : NULL;
-    if (made == NULL) {
-        int rc = make_open(&made, from, open, err);
-        if (rc != PML_OK)
-            return rc;
-        if (keyed)
-            pml_mem_chunk__keep_sorted(open, made);
-    }
-    r->open = made;
-    add_chunk(r, from, made);
-    return PML_OK;
+    return pml_mem_tail__run(&r->open, closed, &tail, err);
 }
 
 static int choose_all(mem_reader *r, mem_source *from, pml_error *err)
 {
     size_t closed = from->n_last - (from->open_rows > 0 ? 1 : 0);
+    int rc = closed < from->n_last ? choose_open(r, &closed, from, err) : PML_OK;
     for (size_t s = 0; s < from->n_segments; s++) {
         const mem_segment *seg = (const mem_segment *)from->segments->items[s];
         from->group = seg->range.begin;
@@ -165,7 +138,9 @@ static int choose_all(mem_reader *r, mem_source *from, pml_error *err)
         from->group = ((const mem_chunk *)from->last->items[0])->range.begin;
     for (size_t i = 0; i < closed; i++)
         choose(r, from, (mem_chunk *)from->last->items[i]);
-    return closed < from->n_last ? choose_open(r, from, (mem_chunk *)from->last->items[closed], err) : PML_OK;
+    if (r->open != NULL)
+        add_chunk(r, from, r->open);
+    return rc;
 }
 
 static size_t chunk_count(const mem_source *from)

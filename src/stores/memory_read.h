@@ -20,6 +20,19 @@ typedef struct mem_view {
 mem_view *pml_mem_view__new(mem_account *account); /* empty; NULL: no memory */
 extern const pml_rt_view_vtbl pml_mem_view_vtbl;
 
+/* The chunks of a building list, the last of which was open, as a view saw them. */
+typedef struct mem_tail {
+    mem_account *account;
+    const mem_list *chunks;
+    size_t n;
+    int64_t open_rows, open_end; /* of the open one */
+    bool all_keys;               /* who asks wants them all: then it pays to have few runs */
+} mem_tail;
+
+/* *out: a chunk, a reference, with the rows of the open one; of rows with keys a sorted run, which may have those of chunks before it too,
+   from *first on. */
+int pml_mem_tail__run(mem_chunk **out, size_t *first, const mem_tail *q, pml_error *err);
+
 /* pml_rt_view_vtbl.lookup */
 int pml_mem_view__lookup(void *view, const struct ArrowArray *keys, const int64_t *key_rows, size_t n, pml_rt_found_fn found, void *sink,
                          pml_error *err);

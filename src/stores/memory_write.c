@@ -91,7 +91,7 @@ int pml_mem_store__close_chunk(mem_store *s, pml_error *err)
     if (s->next_room > rows_max)
         s->next_room = rows_max;
     c->array = rows; /* only views that come after the next lines look at it */
-    pml_mem_chunk__keep_sorted(c, NULL);
+    pml_mem_chunk__keep_sorted(c, NULL, INT64_MAX);
     s->open = NULL;
     pthread_mutex_lock(&s->m);
     s->open_rows = 0;

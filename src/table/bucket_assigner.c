@@ -1,53 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "table/bucket_assigner.h"
+#include "table/bucket_assigner_inner.h"
 
 #include <string.h>
 
 #include "columnar/bucket.h"
 #include "meta/partition.h"
 #include "storage/file_io.h"
-#include "util/hash.h"
-
-/* An index file of a bucket; name NULL: none. */
-typedef struct index_file {
-    char *name;
-    int64_t size_bytes, rows;
-} index_file;
-
-typedef struct dynamic_bucket {
-    bool exists, dirty; /* dirty: has keys that its index file does not have */
-    int64_t rows;
-    index_file file, before; /* before: the one that the last prepare replaced */
-} dynamic_bucket;
-
-typedef struct dynamic_partition {
-    pml_key_buckets keys;
-    size_t n, cap; /* buckets by number; some may not exist */
-    dynamic_bucket *buckets;
-    int32_t n_existing;
-    int32_t first_open, first_free; /* no bucket below is open, no number below is free */
-    uint64_t print;                 /* of all index files */
-    size_t wanted;                  /* of one prepare: the last of its partition-buckets, plus 1 */
-} dynamic_partition;
-
-struct pml_bucket_assigner {
-    pml_env *env;
-    pml_table *table;
-    pml_arena arena; /* of the entries */
-    pml_index_entries entries;
-    size_t *next;      /* of each entry: the next one of its partition, plus 1 */
-    pml_map first;     /* partition bytes -> the first entry, plus 1 */
-    pml_map partitions; /* partition bytes -> dynamic_partition */
-    int32_t buckets_max;
-    char uuid[37];
-    int64_t counter, prepares;
-    const pml_type **key_types;
-    int32_t *key_columns;
-};
 
 /* ---- life ---- */
 
-static void index_file_clear(index_file *f, pml_env *env)
+void pml_index_file__clear(index_file *f, pml_env *env)
 {
     pml_env__free(env, f->name);
     *f = (index_file){0};
@@ -57,8 +19,8 @@ static void partition_free(pml_env *env, void *value)
 {
     dynamic_partition *p = value;
     for (size_t i = 0; i < p->n; i++) {
-        index_file_clear(&p->buckets[i].file, env);
-        index_file_clear(&p->buckets[i].before, env);
+        pml_index_file__clear(&p->buckets[i].file, env);
+        pml_index_file__clear(&p->buckets[i].before, env);
     }
     pml_env__free(env, p->buckets);
     pml_key_buckets__clear(&p->keys);
@@ -72,6 +34,7 @@ void pml_bucket_assigner__free(pml_bucket_assigner *a)
     pml_env *env = a->env;
     pml_map__clear(&a->partitions, partition_free);
     pml_map__clear(&a->first, NULL);
+    pml_mutex__destroy(&a->mu);
     pml_arena__clear(&a->arena);
     pml_env__free(env, a);
 }
@@ -126,9 +89,13 @@ static int set_up(pml_bucket_assigner *a, pml_error *err)
                              "option dynamic-bucket.max-buckets of %s is 0: rows would have no bucket; set 1 or more, or -1", a->table->path);
     a->buckets_max = max < 0 || max > PML_DYNAMIC_BUCKETS_MAX ? PML_DYNAMIC_BUCKETS_MAX : max;
     a->key_types = pml_arena__array(&a->arena, s->n_keys, sizeof *a->key_types);
-    a->key_columns = pml_arena__array(&a->arena, s->n_keys, sizeof *a->key_columns);
-    if (a->key_types == NULL || a->key_columns == NULL)
-        return pml_error__no_memory(err);
+    for (int first = 0; first < 2; first++) {
+        a->key_columns[first] = pml_arena__array(&a->arena, s->n_keys, sizeof *a->key_columns[first]);
+        if (a->key_types == NULL || a->key_columns[first] == NULL)
+            return pml_error__no_memory(err);
+        for (size_t i = 0; i < s->n_keys; i++)
+            a->key_columns[first][i] = s->key_index[i] + first;
+    }
     for (size_t i = 0; i < s->n_keys; i++)
         a->key_types[i] = &s->fields[s->key_index[i]].type;
     PML_RETURN_IF(pml_env__uuid(a->env, a->uuid, err));
@@ -146,6 +113,7 @@ int pml_bucket_assigner__new(pml_bucket_assigner **out, pml_table *t, pml_error 
     pml_arena__init(&a->arena, t->env);
     pml_map__init(&a->first, t->env);
     pml_map__init(&a->partitions, t->env);
+    pml_mutex__init(&a->mu, "bucket_assigner", 0);
     int rc = set_up(a, err);
     if (rc != PML_OK)
         pml_bucket_assigner__free(a);
@@ -195,9 +163,10 @@ static int load_bucket(pml_bucket_assigner *a, dynamic_partition *p, const pml_i
     return PML_OK;
 }
 
+/* Without the lock: what it reads of the assigner never changes. */
 static int partition_load(dynamic_partition **out, pml_bucket_assigner *a, pml_bytes key, pml_error *err)
 {
-    int rc;
+    int rc = PML_OK;
     *out = NULL;
     dynamic_partition *p = pml_env__calloc(a->env, 1, sizeof *p);
     if (p == NULL)
@@ -205,8 +174,6 @@ static int partition_load(dynamic_partition **out, pml_bucket_assigner *a, pml_b
     PML_TRY(pml_key_buckets__init(&p->keys, a->env, err));
     for (size_t i = (size_t)(uintptr_t)pml_map__get(&a->first, key.ptr, key.len); i > 0; i = a->next[i - 1])
         PML_TRY(load_bucket(a, p, &a->entries.v[i - 1], err));
-    if (pml_map__put(&a->partitions, key.ptr, key.len, p, NULL) != PML_OK)
-        PML_TRY(pml_error__no_memory(err));
     *out = p;
     p = NULL;
 out:
@@ -215,10 +182,25 @@ out:
     return rc;
 }
 
+/* With the lock, which is let go of while files are read: of several that do so at once the first one's partition counts. */
 static int partition_of(dynamic_partition **out, pml_bucket_assigner *a, pml_bytes key, pml_error *err)
 {
+    dynamic_partition *loaded;
     *out = pml_map__get(&a->partitions, key.ptr, key.len);
-    return *out != NULL ? PML_OK : partition_load(out, a, key, err);
+    if (*out != NULL)
+        return PML_OK;
+    pml_mutex__unlock(&a->mu);
+    int rc = partition_load(&loaded, a, key, err);
+    pml_mutex__lock(&a->mu);
+    if (rc != PML_OK)
+        return rc;
+    *out = pml_map__get(&a->partitions, key.ptr, key.len);
+    if (*out == NULL && pml_map__put(&a->partitions, key.ptr, key.len, loaded, NULL) == PML_OK) {
+        *out = loaded;
+        return PML_OK;
+    }
+    partition_free(a->env, loaded);
+    return *out != NULL ? PML_OK : pml_error__no_memory(err);
 }
 
 /* ---- assigning ---- */
@@ -287,7 +269,7 @@ static int assign(int32_t *bucket, pml_bucket_assigner *a, dynamic_partition *p,
     return *bucket >= 0 ? PML_OK : assign_new(bucket, a, p, hash, err);
 }
 
-/* The hashes stand in buckets, and become them. */
+/* The hashes stand in buckets, and become them. With the lock. */
 static int assign_rows(int32_t *buckets, pml_bucket_assigner *a, const struct ArrowArray *batch, int32_t first_column, pml_error *err)
 {
     const pml_table_schema *s = a->table->schema;
@@ -329,195 +311,9 @@ int pml_bucket_assigner__assign(int32_t *buckets, pml_bucket_assigner *a, const 
     const pml_table_schema *s = a->table->schema;
     if (s->n_partition_keys > PML_PARTITION_KEYS_MAX)
         return pml_error__set(err, PML_E_LIMIT, "%s has more than %d partition keys", a->table->path, PML_PARTITION_KEYS_MAX);
-    for (size_t i = 0; i < s->n_keys; i++)
-        a->key_columns[i] = s->key_index[i] + first_column;
-    PML_RETURN_IF(pml_bucket__hashes(buckets, a->env, a->key_types, batch, a->key_columns, s->n_keys, err));
-    return assign_rows(buckets, a, batch, first_column, err);
-}
-
-/* ---- index files ---- */
-
-/* One prepare. Everything that may fail happens first, and then the buckets have their new files. */
-typedef struct index_prepare {
-    pml_bucket_assigner *a;
-    pml_new_files *const *v;
-    size_t n;
-    dynamic_partition **of; /* of each of the v */
-    size_t *next;           /* the next one of the same partition, plus 1 */
-    char **names;           /* of new files; NULL: none */
-} index_prepare;
-
-static dynamic_bucket *bucket_at(const index_prepare *q, size_t i)
-{
-    return &q->of[i]->buckets[q->v[i]->bucket];
-}
-
-/* The present index file of the bucket, in the arena of the message; NULL: it has none. */
-static int present_file(const pml_index_entry **out, const index_prepare *q, size_t i, pml_error *err)
-{
-    pml_new_files *f = q->v[i];
-    const dynamic_bucket *b = bucket_at(q, i);
-    *out = NULL;
-    if (b->file.name == NULL)
-        return PML_OK;
-    pml_index_entry *e = pml_arena__alloc(&f->arena, sizeof *e);
-    const char *name = pml_arena__strdup(&f->arena, b->file.name);
-    if (e == NULL || name == NULL)
-        return pml_error__no_memory(err);
-    *e = (pml_index_entry){.kind = PML_ENTRY_DELETE,
-                           .partition = f->partition,
-                           .bucket = f->bucket,
-                           .type = PML_INDEX_HASH,
-                           .name = name,
-                           .size_bytes = b->file.size_bytes,
-                           .row_count = b->file.rows};
-    *out = e;
-    return PML_OK;
-}
-
-static int prepare_list(index_prepare *q, pml_error *err)
-{
-    const uint64_t prepare = pml_hash__mix64(pml_hash__fnv1a((uint64_t)++q->a->prepares, q->a->uuid));
-    q->of = pml_env__calloc(q->a->env, q->n, sizeof *q->of);
-    q->next = pml_env__calloc(q->a->env, q->n, sizeof *q->next);
-    q->names = pml_env__calloc(q->a->env, q->n, sizeof *q->names);
-    if (q->of == NULL || q->next == NULL || q->names == NULL)
-        return pml_error__no_memory(err);
-    for (size_t i = 0; i < q->n; i++) {
-        pml_new_files *f = q->v[i];
-        dynamic_partition *p = pml_map__get(&q->a->partitions, f->partition.ptr, f->partition.len);
-        if (p == NULL || (size_t)f->bucket >= p->n)
-            return pml_error__set(err, PML_E_INTERNAL, "bucket %d of %s has rows that were not assigned to it", f->bucket, q->a->table->path);
-        q->of[i] = p;
-        q->next[i] = p->wanted;
-        p->wanted = i + 1;
-        f->has_keys = PML_KEYS_KNOWN;
-        f->keys = p->print;
-        f->prepare = prepare;
-        if (!bucket_at(q, i)->dirty)
-            PML_RETURN_IF(present_file(&f->keys_in, q, i, err));
-    }
-    return PML_OK;
-}
-
-static int write_index(index_prepare *q, size_t i, const pml_buf *hashes, pml_error *err)
-{
-    pml_new_files *f = q->v[i];
-    pml_index_entry *made = pml_arena__alloc(&f->arena, sizeof *made);
-    const pml_index_entry *before;
-    if (made == NULL)
-        return pml_error__no_memory(err);
-    PML_RETURN_IF(present_file(&before, q, i, err));
-    PML_RETURN_IF(pml_hash_index__write(made, &f->index_path, &f->arena, q->a->table, f->partition, f->bucket, hashes, q->a->uuid,
-                                        q->a->counter++, err));
-    f->changes->v[f->changes->n++] = (pml_key_change){
-        f->bucket, before == NULL ? 0 : pml_hash_index__print(f->bucket, before->name), pml_hash_index__print(f->bucket, made->name)};
-    f->index = made; /* it exists: deleted with the others from now on */
-    f->index_before = before;
-    q->names[i] = pml_env__strdup(q->a->env, made->name);
-    return q->names[i] == NULL ? pml_error__no_memory(err) : PML_OK;
-}
-
-/* The index files of one partition, from one look at its keys; last: the last of its partition-buckets, plus 1. */
-static int write_partition(index_prepare *q, size_t last, pml_error *err)
-{
-    dynamic_partition *p = q->of[last - 1];
-    pml_env *env = q->a->env;
-    size_t n_dirty = 0, k = 0;
-    pml_buf **of_bucket = NULL, *bufs = NULL;
-    pml_key_changes *changes = NULL;
-    int rc = PML_OK;
-    for (size_t i = last; i > 0; i = q->next[i - 1])
-        n_dirty += bucket_at(q, i - 1)->dirty;
-    if (n_dirty == 0)
-        return PML_OK;
-    of_bucket = pml_env__calloc(env, p->n, sizeof *of_bucket);
-    bufs = pml_env__calloc(env, n_dirty, sizeof *bufs);
-    changes = pml_key_changes__new(env, n_dirty);
-    if (of_bucket == NULL || bufs == NULL || changes == NULL)
-        PML_TRY(pml_error__no_memory(err));
-    for (size_t i = last; i > 0; i = q->next[i - 1]) {
-        pml_key_changes__release(q->v[i - 1]->changes); /* of a prepare that failed */
-        pml_key_changes__acquire(changes);
-        q->v[i - 1]->changes = changes;
-    }
-    for (size_t i = last; i > 0; i = q->next[i - 1])
-        if (bucket_at(q, i - 1)->dirty) {
-            pml_buf__init(&bufs[k], env, SIZE_MAX / 2);
-            of_bucket[q->v[i - 1]->bucket] = &bufs[k++];
-        }
-    pml_key_buckets__files(of_bucket, &p->keys);
-    for (size_t i = last; i > 0; i = q->next[i - 1])
-        if (bucket_at(q, i - 1)->dirty)
-            PML_TRY(write_index(q, i - 1, of_bucket[q->v[i - 1]->bucket], err));
-out:
-    for (size_t i = 0; bufs != NULL && i < k; i++)
-        pml_buf__clear(&bufs[i]);
-    pml_key_changes__release(changes);
-    pml_env__free(env, bufs);
-    pml_env__free(env, of_bucket);
+    PML_RETURN_IF(pml_bucket__hashes(buckets, a->env, a->key_types, batch, a->key_columns[first_column], s->n_keys, err));
+    pml_mutex__lock(&a->mu);
+    int rc = assign_rows(buckets, a, batch, first_column, err);
+    pml_mutex__unlock(&a->mu);
     return rc;
-}
-
-static int write_all(index_prepare *q, pml_error *err)
-{
-    PML_RETURN_IF(prepare_list(q, err));
-    for (size_t i = 0; i < q->n; i++)
-        if (q->of[i]->wanted == i + 1)
-            PML_RETURN_IF(write_partition(q, i + 1, err));
-    return PML_OK;
-}
-
-static void take_over(index_prepare *q, size_t i)
-{
-    dynamic_bucket *b = bucket_at(q, i);
-    const pml_index_entry *e = q->v[i]->index;
-    index_file_clear(&b->before, q->a->env);
-    if (q->names[i] == NULL)
-        return;
-    if (b->file.name != NULL)
-        q->of[i]->print -= pml_hash_index__print(e->bucket, b->file.name);
-    q->of[i]->print += pml_hash_index__print(e->bucket, e->name);
-    b->before = b->file;
-    b->file = (index_file){q->names[i], e->size_bytes, e->row_count};
-    b->dirty = false;
-    q->names[i] = NULL;
-}
-
-int pml_bucket_assigner__prepare(pml_bucket_assigner *a, pml_new_files *const *v, size_t n, pml_error *err)
-{
-    index_prepare q = {.a = a, .v = v, .n = n};
-    int rc = write_all(&q, err);
-    for (size_t i = 0; i < n; i++) {
-        pml_new_files *f = v[i];
-        if (rc == PML_OK) {
-            take_over(&q, i);
-        } else if (f->index != NULL) {
-            (void)pml_file__remove(a->env, f->index_path, NULL);
-            f->index = f->index_before = NULL;
-        }
-        if (q.of != NULL && q.of[i] != NULL)
-            q.of[i]->wanted = 0;
-        if (q.names != NULL)
-            pml_env__free(a->env, q.names[i]);
-    }
-    pml_env__free(a->env, q.of);
-    pml_env__free(a->env, q.next);
-    pml_env__free(a->env, q.names);
-    return rc;
-}
-
-void pml_bucket_assigner__revert(pml_bucket_assigner *a, const pml_new_files *f)
-{
-    dynamic_partition *p = f->index == NULL ? NULL : pml_map__get(&a->partitions, f->partition.ptr, f->partition.len);
-    dynamic_bucket *b = p == NULL || (size_t)f->bucket >= p->n ? NULL : &p->buckets[f->bucket];
-    if (b == NULL || b->file.name == NULL || strcmp(b->file.name, f->index->name) != 0)
-        return;
-    p->print -= pml_hash_index__print(f->bucket, b->file.name);
-    index_file_clear(&b->file, a->env);
-    b->file = b->before;
-    b->before = (index_file){0};
-    b->dirty = true;
-    if (b->file.name != NULL)
-        p->print += pml_hash_index__print(f->bucket, b->file.name);
 }

@@ -8,10 +8,11 @@
  *   - else to a new bucket with the lowest free number,
  *   - else, at dynamic-bucket.max-buckets, to one that the hash of the key chooses (in Java a random one does).
  *
- * A partition is loaded when its first row comes, as it was when the assigner was made. Nobody else may add keys meanwhile, so each message says what stands for the index
- * files its buckets were chosen by, and a commit refuses it where the table has others by then (table/commit_index.c).
+ * A partition is loaded when its first row comes, as it was when the assigner was made. Nobody else may add keys meanwhile, so each message
+ * says what stands for the index files its buckets were chosen by, and a commit refuses it where the table has others by then
+ * (table/commit_index.c).
  *
- * One thread at a time.
+ * Several threads may assign at once, also during the one prepare or revert. Nobody waits for the files of another's partition.
  */
 #ifndef PML_TABLE_BUCKET_ASSIGNER_H
 #define PML_TABLE_BUCKET_ASSIGNER_H

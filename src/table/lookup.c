@@ -70,7 +70,7 @@ int pml_lookup_open(pml_lookup **out, const pml_scan *scan, const pml_lookup_opt
     l->validate = o->validate;
     PML_TRY(copy_scan(&l->scan, scan, err));
     l->latest = l->scan->travel.by == PML_SCAN_LATEST;
-    PML_TRY(pml_lookup_base__load(&l->base, l->scan, err));
+    PML_TRY(pml_lookup_base__load(&l->base, l->scan, NULL, err));
     *out = l;
     l = NULL;
 out:
@@ -105,11 +105,13 @@ pml_lookup_base *pml_lookup__base(pml_lookup *l)
    a reference, is the one that this call loaded. */
 static int load(pml_lookup_base **out, pml_lookup *l, pml_error *err)
 {
-    pml_lookup_base *unused;
+    pml_lookup_base *unused, *known = pml_lookup__base(l);
     pml_mutex__lock(&l->mu);
     int64_t number = ++l->loads;
     pml_mutex__unlock(&l->mu);
-    PML_RETURN_IF(pml_lookup_base__load(out, l->scan, err));
+    int rc = pml_lookup_base__load(out, l->scan, known, err);
+    pml_lookup_base__release(known);
+    PML_RETURN_IF(rc);
     unused = *out;
     pml_lookup_base__acquire(*out);
     pml_mutex__lock(&l->mu);

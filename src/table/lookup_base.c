@@ -19,6 +19,7 @@ void pml_lookup_base__release(pml_lookup_base *b)
     pml_env *env = b->plan->env;
     if (b->memory != NULL)
         b->plan->memory->release_base(b->memory);
+    pml_live_list__clear(&b->list);
     pml_map__clear(&b->buckets, NULL);
     pml_map__clear(&b->partitions, NULL);
     pml_env_acquire(env); /* the plan may be the last to hold it */
@@ -45,6 +46,11 @@ static int32_t add_column(pml_plan *p, int32_t column)
         p->out_fields[p->n_columns++] = p->schema->fields[column];
     }
     return (int32_t)i;
+}
+
+static bool is_float(const pml_type *t)
+{
+    return t->kind == PML_TYPE_FLOAT || t->kind == PML_TYPE_DOUBLE;
 }
 
 static int make_room(pml_lookup_base *b, pml_error *err)
@@ -81,16 +87,17 @@ static int set_columns(pml_lookup_base *b, pml_error *err)
         b->key_columns[i] = add_column(p, column);
         b->key_fields[i] = s->fields[column];
         b->key_types[i] = &s->fields[column].type;
+        b->float_in_key = b->float_in_key || is_float(b->key_types[i]);
     }
     b->partition_in_key = true;
     for (size_t i = 0; i < s->n_partition_keys; i++)
-        b->partition_in_key = b->partition_in_key && b->key_at[s->partition_index[i]] >= 0;
+        b->partition_in_key =
+            b->partition_in_key && b->key_at[s->partition_index[i]] >= 0 && !is_float(&s->fields[s->partition_index[i]].type);
     /* As in prune_bucket.c: FLOAT and DOUBLE are compared as numbers and placed by their bits. */
     b->placeable = p->table->options.bucket > 0 && s->n_bucket_keys > 0;
     for (size_t i = 0; i < s->n_bucket_keys; i++) {
         const pml_type *t = &s->fields[s->bucket_index[i]].type;
-        b->placeable = b->placeable && b->key_at[s->bucket_index[i]] >= 0 && !pml_type__is_nested(t) && t->kind != PML_TYPE_FLOAT &&
-                       t->kind != PML_TYPE_DOUBLE;
+        b->placeable = b->placeable && b->key_at[s->bucket_index[i]] >= 0 && !pml_type__is_nested(t) && !is_float(t);
     }
     return PML_OK;
 }
@@ -168,18 +175,16 @@ static int set_files(pml_lookup_base *b, const pml_manifest_entries *live)
     return rc;
 }
 
-static int load_files(pml_lookup_base *b, const pml_snapshot *s, pml_error *err)
+static int load_files(pml_lookup_base *b, const pml_snapshot *s, const pml_lookup_base *known, pml_error *err)
 {
     pml_plan *p = b->plan;
-    pml_manifest_entries live = {0};
-    const pml_live_files_request all = {0};
     int rc = pml_deletions__load(&p->deletions, &p->arena, p->table, p->schema, s, err);
     if (rc == PML_OK)
-        rc = pml_table__live_files(&live, &p->arena, p->table, s, &all, err);
+        rc = pml_live_list__load(&b->list, &p->arena, p->table, s, known == NULL ? NULL : &known->list, err);
     if (rc == PML_E_SNAPSHOT_GONE)
         rc = pml_table__gone_or_damaged(p->table, s->id, err);
     PML_RETURN_IF(rc);
-    rc = set_files(b, &live);
+    rc = set_files(b, &b->list.live);
     return rc == PML_OK ? rc : pml_error__no_memory(err);
 }
 
@@ -197,7 +202,7 @@ static int load_memory(pml_lookup_base *b, const pml_scan *scan, const pml_snaps
     return p->memory->open_base(&b->memory, b->memory_columns, scan->memory_ctx, &request, err);
 }
 
-static int load_once(pml_lookup_base **out, const pml_scan *scan, pml_error *err)
+static int load_once(pml_lookup_base **out, const pml_scan *scan, const pml_lookup_base *known, pml_error *err)
 {
     pml_env *env = scan->table->env;
     pml_snapshot s;
@@ -223,7 +228,7 @@ static int load_once(pml_lookup_base **out, const pml_scan *scan, pml_error *err
     PML_TRY(pml_plan__resolve(p, scan, found ? &s : NULL, err));
     PML_TRY(set_columns(b, err));
     if (found)
-        PML_TRY(load_files(b, &s, err));
+        PML_TRY(load_files(b, &s, known, err));
     PML_TRY(load_memory(b, scan, found ? &s : NULL, err));
     *out = b;
     b = NULL;
@@ -232,12 +237,12 @@ out:
     return rc;
 }
 
-int pml_lookup_base__load(pml_lookup_base **out, const pml_scan *scan, pml_error *err)
+int pml_lookup_base__load(pml_lookup_base **out, const pml_scan *scan, const pml_lookup_base *known, pml_error *err)
 {
     int rc = PML_E_SNAPSHOT_GONE;
     *out = NULL;
     for (int i = 0; rc == PML_E_SNAPSHOT_GONE && i < EXPIRED_TRIES; i++) {
-        rc = load_once(out, scan, err);
+        rc = load_once(out, scan, known, err);
         if (scan->travel.by == PML_SCAN_ID || scan->travel.by == PML_SCAN_TAG) /* the same again is gone again */
             break;
     }

@@ -6,6 +6,7 @@
 #ifndef PML_TABLE_LOOKUP_BASE_H
 #define PML_TABLE_LOOKUP_BASE_H
 
+#include "table/lookup_files.h"
 #include "table/scan.h"
 
 typedef struct pml_lookup_bucket {
@@ -34,8 +35,10 @@ typedef struct pml_lookup_base {
     pml_field *key_fields;    /* the same */
     const pml_type **key_types;
     int32_t *key_at;          /* of each column of the table: its place in the key, -1: none */
-    bool partition_in_key;    /* a key tells its partition */
+    bool float_in_key;        /* FLOAT or DOUBLE: equal keys may have other bits */
+    bool partition_in_key;    /* a key tells its partition; one with a FLOAT or DOUBLE does not, since partitions are told by their bits */
     bool placeable;           /* and its bucket, where the number of buckets is fixed */
+    pml_live_list list;       /* the files */
     pml_map buckets;          /* pml_partition__bucket_key -> pml_lookup_bucket */
     pml_map partitions;       /* partition -> pml_lookup_partition */
     pml_lookup_bucket *first; /* of all */
@@ -43,8 +46,8 @@ typedef struct pml_lookup_base {
     int32_t *memory_columns;  /* of each of the plan's columns: where rows in memory have it */
 } pml_lookup_base;
 
-/* Of the snapshot that the scan chooses now. */
-int pml_lookup_base__load(pml_lookup_base **out, const pml_scan *scan, pml_error *err);
+/* Of the snapshot that the scan chooses now. known: an older one of the same scan, of which what still holds is not read again; NULL: none. */
+int pml_lookup_base__load(pml_lookup_base **out, const pml_scan *scan, const pml_lookup_base *known, pml_error *err);
 void pml_lookup_base__acquire(pml_lookup_base *base);
 void pml_lookup_base__release(pml_lookup_base *base); /* NULL allowed */
 

@@ -14,7 +14,10 @@ enum { ROOM_FIRST = 4 };
 static int key_bytes(pml_buf *out, const pml_lookup_call *c, const struct ArrowArray *batch, const int32_t *columns, int64_t row, pml_error *err)
 {
     pml_buf__reset(out);
-    return pml_binary_row__write_from_arrow(out, c->base->key_types, batch, columns, c->base->n_keys, row, err);
+    PML_RETURN_IF(pml_binary_row__write_from_arrow(out, c->base->key_types, batch, columns, c->base->n_keys, row, err));
+    if (c->base->float_in_key) /* one NaN is as good as another, as in conditions */
+        pml_binary_row__same_nan(out->data, c->base->key_types, c->base->n_keys);
+    return PML_OK;
 }
 
 int pml_lookup_call__key_of(int64_t *out, pml_lookup_call *c, pml_buf *scratch, const struct ArrowArray *batch, int64_t row, pml_error *err)

@@ -202,7 +202,7 @@ static int deleted_identities(pml_map *deleted, pml_env *env, const pml_manifest
     return rc;
 }
 
-static int cancel_deleted(pml_manifest_entries *out, pml_env *env, const pml_manifest_entries *all, pml_error *err)
+int pml_table__cancel_deleted(pml_manifest_entries *out, pml_env *env, const pml_manifest_entries *all, pml_error *err)
 {
     pml_map deleted;
     pml_buf key;
@@ -238,7 +238,7 @@ int pml_table__live_files(pml_manifest_entries *out, pml_arena *arena, pml_table
     PML_RETURN_IF(pml_table__list_entries(&all, arena, t, s->delta_manifest_list, request, err));
     /* Compacted in place: kept entries only move to the front. */
     out->v = all.v;
-    return cancel_deleted(out, t->env, &all, err);
+    return pml_table__cancel_deleted(out, t->env, &all, err);
 }
 
 int pml_table__gone_or_damaged(pml_table *t, int64_t snapshot_id, pml_error *err)

@@ -79,5 +79,7 @@ int pml_table__list_entries(pml_manifest_entries *out, pml_arena *arena, pml_tab
                             const pml_live_files_request *request, pml_error *err);
 int pml_table__live_files(pml_manifest_entries *out, pml_arena *arena, pml_table *t, const pml_snapshot *s,
                           const pml_live_files_request *request, pml_error *err);
+/* Appends to out the ADDs that no DELETE among all names; its array has room for them and may be that of all. */
+int pml_table__cancel_deleted(pml_manifest_entries *out, pml_env *env, const pml_manifest_entries *all, pml_error *err);
 
 #endif

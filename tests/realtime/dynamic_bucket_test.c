@@ -3,11 +3,15 @@
  * 71: in a live table with dynamic buckets a key stays in its bucket across memory, commit and restart, also where batch writers add keys
  * between; what a key has is what was written last; and of a live and a batch writer that add keys at once the second is refused.
  */
+#include <pthread.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include <paimonlive/realtime.h>
 
+#include "support/faulty_fs.h"
 #include "support/keyed_kit.h"
+#include "support/rt_kit.h"
 
 #define LIVE "\"bucket\":\"-1\",\"realtime.enabled\":\"true\",\"dynamic-bucket.target-row-num\":\"3\""
 
@@ -35,11 +39,11 @@ static void live_open(world *w)
     must_ok(pml_rt_writer_open(&w->w, w->k.table, w->ctx, NULL, &err), &err);
 }
 
-static void world_open(world *w, const char *options)
+static void world_open_on(world *w, const pml_file_system *fs, const char *options)
 {
     pml_error err = PML_ERROR_INIT;
     memset(w, 0, sizeof *w);
-    w->t = test_env_open(NULL);
+    w->t = test_env_open(fs);
     w->t->random_state = test_seed();
     keyed_create(&w->k, w->t, test_path(w->t, "t"), true, options);
     must_ok(pml_commit_open(&w->commit, w->k.table, "live", &err), &err);
@@ -47,6 +51,11 @@ static void world_open(world *w, const char *options)
         for (int i = 0; i < KEYS; i++)
             w->keys[p][i] = (key){.bucket = -1, .n = KEYED_NULL, .committed_n = KEYED_NULL};
     live_open(w);
+}
+
+static void world_open(world *w, const char *options)
+{
+    world_open_on(w, NULL, options);
 }
 
 static void live_close(world *w)
@@ -358,6 +367,94 @@ static void keys_of_an_aborted_prepare_are_in_the_next(void **state)
     world_close(&w);
 }
 
+/* ---- while index files are read and written ---- */
+
+typedef struct meanwhile {
+    world *w;
+    faulty_fs *f;
+    uint32_t kinds;
+    int64_t p, id; /* a key that another thread writes */
+    bool done;
+} meanwhile;
+
+static void *write_meanwhile(void *arg)
+{
+    const meanwhile *m = arg;
+    write_one(m->w, m->p, m->id);
+    return NULL;
+}
+
+static void at_operation(void *arg, int kind, const char *path)
+{
+    meanwhile *m = arg;
+    pthread_t thread;
+    struct timespec until;
+    (void)kind;
+    if (strstr(path, "/index/index-") == NULL) {
+        faulty_fs_call_at(m->f, 1, m->kinds, at_operation, m);
+        return;
+    }
+    (void)clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += 60;
+    assert_int_equal(pthread_create(&thread, NULL, write_meanwhile, m), 0);
+    if (pthread_timedjoin_np(thread, NULL, &until) != 0)
+        fail_msg("a row of partition %d waits for an index file", (int)m->p);
+    m->done = true;
+}
+
+static void watch(meanwhile *m, uint32_t kinds, int64_t p, int64_t id)
+{
+    m->kinds = kinds;
+    m->p = p;
+    m->id = id;
+    m->done = false;
+    faulty_fs_call_at(m->f, 1, kinds, at_operation, m);
+}
+
+static void nobody_waits_for_index_files(void **state)
+{
+    (void)state;
+    world w;
+    faulty_fs f;
+    meanwhile m = {.w = &w, .f = &f};
+    const pml_file_system fast = rt_kit_fs();
+    faulty_fs_init(&f, &fast);
+    world_open_on(&w, &f.fs, LIVE);
+    for (int64_t i = 0; i < 4; i++) {
+        write_one(&w, 0, i);
+        write_one(&w, 1, i);
+    }
+    commit_all(&w);
+    live_close(&w);
+    live_open(&w);
+    write_one(&w, 1, 0);
+    watch(&m, FS_OP(FS_OP_OPEN_READ), 1, 20);
+    write_one(&w, 0, 0); /* reads those of its partition */
+    assert_true(m.done);
+    write_one(&w, 0, 30);
+    watch(&m, FS_OP(FS_OP_CREATE), 0, 31); /* in the same bucket */
+    pml_rt_prepared *p = prepared(&w);
+    pml_error err = PML_ERROR_INIT;
+    assert_true(m.done);
+    assert_int_equal(w.keys[0][31].bucket, w.keys[0][30].bucket);
+    must_ok(try_commit(&w, p, &err), &err);
+    pml_rt_prepared_free(p);
+    write_one(&w, 0, 31);
+    watch(&m, FS_OP(FS_OP_CREATE), 1, 32);
+    commit_all(&w);
+    commit_all(&w);
+    crash(&w);
+    for (int64_t p_of = 0; p_of < PARTITIONS; p_of++)
+        for (int64_t i = 0; i < KEYS; i++)
+            if (w.keys[p_of][i].n != KEYED_NULL)
+                write_one(&w, p_of, i); /* where it was */
+    commit_all(&w);
+    must_show(&w, false);
+    live_close(&w);
+    world_close(&w);
+    faulty_fs_destroy(&f);
+}
+
 /* Whatever fails: the rows are in a snapshot with their keys, or a new context writes them again. */
 static void one_failure(world *w, long long n, bool *failed)
 {
@@ -414,6 +511,7 @@ int main(void)
         cmocka_unit_test(a_bucket_cannot_be_named),
         cmocka_unit_test(entries_of_one_prepare_may_be_committed_one_by_one),
         cmocka_unit_test(keys_of_an_aborted_prepare_are_in_the_next),
+        cmocka_unit_test(nobody_waits_for_index_files),
         cmocka_unit_test(rows_survive_every_failure_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

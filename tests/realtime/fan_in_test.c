@@ -244,8 +244,9 @@ static void many_writes_of_one_row_are_few_runs(void **state)
         assert_int_equal(rt_kit_metrics(&w->k).fanin_exceeded, 0);
         w->k.ctx->options.rt_read_max_fanin = 2;
         must_show(w, w->k.ctx, 0);
-        write_memory_runs(w, 10);
-        must_show_by_steps(w, 11, 0);
+        write_memory_runs(w, 10); /* the first seal is that of all rows so far, too */
+        assert_int_equal(rt_kit_metrics(&w->k).run_count, 10);
+        must_show_by_steps(w, 10, 0);
         close_world(w);
     }
 }
@@ -273,12 +274,64 @@ static void segments_of_many_runs_are_written_in_steps(void **state)
     }
 }
 
+/* Reads and prepares in steps of two, the n-th allocation failing: the rows stay, and the next try has them. */
+static void steps_without_memory_leave_everything_as_it_was(void **state)
+{
+    (void)state;
+    for (int engine = NEWEST; engine <= SUM; engine++) {
+        world *w = open_world((world_engine)engine, ",\"realtime.memory.inline-merge-rows\":\"1\"");
+        pml_rt_prepared *p = NULL;
+        int rc = PML_E_NOMEM;
+        for (int i = 0; i < 6; i++) {
+            int64_t ids[64];
+            for (size_t k = 0; k < 64; k++)
+                ids[k] = (int64_t)(test_random(w->k.t) % SECTION_KEYS);
+            write_live(w, ids, 64);
+        }
+        w->k.ctx->options.rt_read_max_fanin = 2;
+        for (long long n = 1; rc != PML_OK; n += 1 + n / 16) {
+            struct ArrowArrayStream s = {0};
+            pml_plan *plan = NULL;
+            pml_error err = PML_ERROR_INIT;
+            test_env_fail_at(w->k.t, n);
+            rc = rt_kit_try_plan(&plan, &w->k, w->k.ctx, -1, &err);
+            if (rc == PML_OK)
+                rc = pml_read_open(&s, plan, NULL, &err);
+            for (bool more = rc == PML_OK; more;) {
+                struct ArrowArray a = {0};
+                rc = s.get_next(&s, &a) == 0 ? PML_OK : PML_E_NOMEM;
+                more = a.release != NULL;
+                if (more)
+                    a.release(&a);
+            }
+            if (s.release != NULL)
+                s.release(&s);
+            pml_plan_free(plan);
+            test_env_fail_at(w->k.t, 0);
+            assert_true(rc == PML_OK || rc == PML_E_NOMEM);
+        }
+        rc = PML_E_NOMEM;
+        for (long long n = 1; rc != PML_OK; n += 1 + n / 8) {
+            pml_error err = PML_ERROR_INIT;
+            test_env_fail_at(w->k.t, n);
+            rc = pml_rt_prepare(&p, w->k.w, 1, NULL, &err);
+            test_env_fail_at(w->k.t, 0);
+            assert_true(rc == PML_OK || rc == PML_E_NOMEM);
+        }
+        (void)rt_kit_commit(&w->k, p);
+        pml_rt_prepared_free(p);
+        must_show(w, NULL, 1);
+        close_world(w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(open_files_are_those_of_the_largest_section),
         cmocka_unit_test(many_writes_of_one_row_are_few_runs),
         cmocka_unit_test(segments_of_many_runs_are_written_in_steps),
+        cmocka_unit_test(steps_without_memory_leave_everything_as_it_was),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

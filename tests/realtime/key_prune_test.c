@@ -93,7 +93,7 @@ static void start(rt_kit *k, const char *mode)
     static const char fields[] =
         "{\"fields\":[{\"name\":\"a\",\"type\":\"INT NOT NULL\"},{\"name\":\"b\",\"type\":\"STRING NOT NULL\"},{\"name\":\"v\",\"type\":\"BIGINT\"}],"
         "\"partitionKeys\":[],\"primaryKeys\":[\"a\",\"b\"],\"comment\":\"\",\"options\":{\"realtime.enabled\":\"true\",\"bucket\":\"1\","
-        "\"realtime.primary-key.preview\":\"true\",\"realtime.memory.inline-merge-rows\":\"1\",\"realtime.store.stats-mode\":\"%s\"}}";
+        "\"realtime.memory.inline-merge-rows\":\"1\",\"realtime.store.stats-mode\":\"%s\"}}";
     static pml_rt_plugin counting;
     const pml_file_system fast = rt_kit_fs();
     char json[1024];

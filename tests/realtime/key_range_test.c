@@ -156,6 +156,50 @@ static void one_key_leaves_its_versions(void **state)
     assert_true(wider * 20 <= rounds); /* the greatest value of a type has no next one */
 }
 
+/* Whether two rows of the run have the same first n key columns. */
+static bool same_key(const fixture *f, size_t n, int64_t a, int64_t b)
+{
+    bool same = true;
+    for (size_t i = 0; same && i < n; i++) {
+        int32_t c = f->layout->merge.keys[i];
+        same = array_rows_equal(f->run.children[c], a, f->run.children[c], b, &f->layout->fields[c].type);
+    }
+    return same;
+}
+
+/* By keys of the run, all columns of them or the first ones: all rows of the key, and the last one before a row. */
+static void rows_of_a_key_are_found(void **state)
+{
+    (void)state;
+    uint64_t seed = test_seed();
+    int64_t rounds = test_setting("ROUNDS", 100, 1, 10000000);
+    for (int64_t round = 0; round < rounds; round++) {
+        fixture f;
+        struct ArrowArray *columns[KEYS_MAX], keys = {.length = ROWS, .children = columns};
+        pml_error err = PML_ERROR_INIT;
+        open_run(&f, seed + (uint64_t)round);
+        keys.n_children = 1 + (int64_t)(test_random(f.t) % f.n_keys);
+        for (size_t i = 0; i < f.n_keys; i++)
+            columns[i] = f.run.children[f.layout->merge.keys[i]];
+        for (int64_t row = 0; row < ROWS; row++) {
+            int64_t lo, hi, first = row, end = row + 1, found, before = (int64_t)(test_random(f.t) % (ROWS + 1)), last = before - 1;
+            while (first > 0 && same_key(&f, (size_t)keys.n_children, first - 1, row))
+                first--;
+            while (end < ROWS && same_key(&f, (size_t)keys.n_children, end, row))
+                end++;
+            while (last >= 0 && !same_key(&f, (size_t)keys.n_children, last, row))
+                last--;
+            must_ok(f.host->key_bounds(f.host->ctx, &lo, &hi, SCHEMA, &f.run, &keys, row, &err), &err);
+            must_ok(f.host->find_key(f.host->ctx, &found, SCHEMA, &f.run, before, &keys, row, &err), &err);
+            if (lo != first || hi != end || found != last)
+                fail_msg("round %lld: row %lld of [%lld, %lld), its last before %lld is %lld; found were [%lld, %lld) and %lld", (long long)round,
+                         (long long)row, (long long)first, (long long)end, (long long)before, (long long)last, (long long)lo, (long long)hi,
+                         (long long)found);
+        }
+        close_run(&f);
+    }
+}
+
 static void failures_leave_nothing(void **state)
 {
     (void)state;
@@ -182,6 +226,7 @@ static void failures_leave_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(no_matching_row_lies_outside), cmocka_unit_test(one_key_leaves_its_versions),
+                                       cmocka_unit_test(rows_of_a_key_are_found),
                                        cmocka_unit_test(failures_leave_nothing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -253,8 +253,8 @@ static void rows_of_two_schemas_are_merged(void **state)
                      {k2, "{\"id\":3,\"aa\":5000000000,\"c\":null,\"b\":3}\n",
                       "{\"id\":1,\"aa\":1,\"c\":null,\"b\":null}\n{\"id\":2,\"aa\":2,\"c\":2,\"b\":null}\n"
                       "{\"id\":3,\"aa\":5000000000,\"c\":4,\"b\":3}\n"}};
-    must_pass("\"id\"", "\"bucket\":\"1\",\"realtime.primary-key.preview\":\"true\"", newest, 3);
-    must_pass("\"id\"", "\"bucket\":\"1\",\"realtime.primary-key.preview\":\"true\",\"merge-engine\":\"partial-update\"", partial, 3);
+    must_pass("\"id\"", "\"bucket\":\"1\"", newest, 3);
+    must_pass("\"id\"", "\"bucket\":\"1\",\"merge-engine\":\"partial-update\"", partial, 3);
 }
 
 /* The writer of the old schema has rows, and another context with the new one commits first: told: the old context hears of it. */
@@ -409,7 +409,7 @@ static void nested_columns_are_the_same_in_memory_and_on_disk(void **state)
 {
     (void)state;
     nested_columns("", "\"bucket\":\"-1\"");
-    nested_columns("\"id\"", "\"bucket\":\"1\",\"realtime.primary-key.preview\":\"true\"");
+    nested_columns("\"id\"", "\"bucket\":\"1\"");
 }
 
 int main(void)

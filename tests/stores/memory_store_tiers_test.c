@@ -175,6 +175,63 @@ static void memory_store_with_statistics_loses_no_row(void **state)
     assert_false(k.failed);
 }
 
+/* How many streams a query of all rows gets, whose rows are those of the view. */
+static size_t count_runs(kit *k, const kit_view *view)
+{
+    must_hold(k, kit_query(k, 0, view, NULL, 0, 100));
+    size_t n = k->streams[0].n;
+    must_hold(k, kit_drain_keyed(k, 0, 0, view->info.end, false, NULL, 0));
+    return n;
+}
+
+/* The same where the n-th allocation fails: an error, or streams. A merge that fails leaves the runs as they are. */
+static void query_without_memory(kit *k, const kit_view *view)
+{
+    for (long long n = 1; n < 200; n++) {
+        pml_error err = PML_ERROR_INIT;
+        pml_rt_streams s = {.struct_size = sizeof s};
+        const pml_rt_query q = {.struct_size = sizeof q, .read_schema = &k->transport, .limit = -1};
+        test_env_fail_at(k->t, n);
+        int rc = view->vt->query_streams(view->view, &s, &q, &err);
+        test_env_fail_at(k->t, 0);
+        assert_true(rc == PML_OK || (rc == PML_E_NOMEM && s.n == 0));
+        for (size_t i = 0; i < s.n; i++)
+            s.v[i].release(&s.v[i]);
+        if (rc == PML_OK)
+            s.free(&s);
+    }
+}
+
+static void memory_store_merges_small_runs_for_who_asks_again(void **state)
+{
+    (void)state;
+    kit k;
+    must_hold(&k, store_kit_open(&k, pml_memory_store_plugin(), KIT_KEYED));
+    for (int i = 0; i < 400; i++) /* chunks of 64 and 256 rows, and an open one */
+        must_hold(&k, kit_write(&k, 1, true, 0));
+    must_hold(&k, kit_view_acquire(&k, 0));
+    assert_int_equal(count_runs(&k, &k.views[0]), 3);
+    query_without_memory(&k, &k.views[0]);
+    must_hold(&k, kit_write(&k, 1, true, 0));
+    must_hold(&k, kit_view_acquire(&k, 1));
+    assert_int_equal(count_runs(&k, &k.views[1]), 3); /* other rows */
+    assert_int_equal(count_runs(&k, &k.views[1]), 1);
+    assert_int_equal(count_runs(&k, &k.views[1]), 1);
+    assert_int_equal(count_runs(&k, &k.views[0]), 3); /* what was kept has a row more than this view */
+    for (int i = 0; i < 2000; i++)
+        must_hold(&k, kit_write(&k, 1, true, 0));
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(count_runs(&k, &k.views[i]), 3); /* nothing is kept with a chunk that is closed */
+    must_hold(&k, kit_write(&k, 20000, true, 0)); /* so many are never merged by a query */
+    must_hold(&k, kit_write(&k, 1, true, 0));
+    must_hold(&k, kit_view_acquire(&k, 2));
+    size_t all = count_runs(&k, &k.views[2]);
+    assert_true(all > 2);
+    assert_int_equal(count_runs(&k, &k.views[2]), all);
+    kit_close(&k);
+    assert_false(k.failed);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -183,6 +240,7 @@ int main(void)
         cmocka_unit_test(memory_store_copies_small_slices_of_large_buffers),
         cmocka_unit_test(memory_store_statistics_leave_chunks_out),
         cmocka_unit_test(memory_store_with_statistics_loses_no_row),
+        cmocka_unit_test(memory_store_merges_small_runs_for_who_asks_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

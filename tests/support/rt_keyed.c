@@ -393,8 +393,10 @@ static void merge_rows(rt_reference *r, size_t from, bool keep_deletes, int32_t 
         if (!merge_key(r, &row, r->rows + at, end - at) || (!keep_deletes && is_retract(&row)))
             continue;
         row.level = level;
+        row.run = r->next_run;
         r->rows[kept++] = row;
     }
+    r->next_run++;
     r->n = r->open = kept;
 }
 
@@ -407,6 +409,40 @@ void rt_reference_compact(rt_reference *r)
 {
     rt_reference_close(r);
     merge_rows(r, 0, false, 5);
+}
+
+/* The row behind the oldest n runs. */
+static size_t end_of_runs(const rt_reference *r, size_t n)
+{
+    size_t at = 0;
+    for (; n > 0; n--)
+        for (size_t first = at; at < r->n && r->rows[at].run == r->rows[first].run;)
+            at++;
+    return at;
+}
+
+size_t rt_reference_runs(const rt_reference *r)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < r->n; i++)
+        n += i == 0 || r->rows[i].run != r->rows[i - 1].run;
+    return n;
+}
+
+const rt_keyed_row *rt_reference_compact_some(size_t *n_rows, rt_reference *r, size_t skip, size_t n)
+{
+    rt_reference_close(r);
+    const size_t from = end_of_runs(r, skip), to = end_of_runs(r, skip + n), newer = r->n - to;
+    rt_keyed_row *kept = calloc(newer + 1, sizeof *kept);
+    assert_non_null(kept);
+    memcpy(kept, r->rows + to, newer * sizeof *kept);
+    r->n = to;
+    merge_rows(r, from, skip > 0, 1);
+    *n_rows = r->n - from;
+    memcpy(r->rows + r->n, kept, newer * sizeof *kept);
+    r->n = r->open = r->n + newer;
+    free(kept);
+    return r->rows + from;
 }
 
 void rt_reference_drop_level_0(rt_reference *r)

@@ -38,7 +38,8 @@ typedef struct rt_keyed_row {
     const char *text; /* of b; borrowed of the reference */
     int8_t kind;
     int32_t level;
-    size_t at; /* age */
+    size_t at;  /* age */
+    size_t run; /* rows of one run have the same number, those of its neighbours another */
 } rt_keyed_row;
 
 int64_t rt_keyed_key(uint64_t salt, int64_t id);
@@ -54,7 +55,7 @@ typedef struct rt_reference {
     uint64_t salt;
     rt_keyed_row *rows;
     size_t n, cap, open; /* open: first row of the segment at hand */
-    size_t next_at;
+    size_t next_at, next_run;
     char **texts;
     size_t n_texts, cap_texts;
 } rt_reference;
@@ -66,6 +67,9 @@ void rt_reference_add(rt_reference *r, int64_t id);
 void rt_reference_close(rt_reference *r);
 /* All runs become one of the highest level, without deletes. */
 void rt_reference_compact(rt_reference *r);
+size_t rt_reference_runs(const rt_reference *r);
+/* The oldest `skip` runs stay, and one is made of the n behind them; deletes go where nothing is older. The rows of that one, borrowed. */
+const rt_keyed_row *rt_reference_compact_some(size_t *n_rows, rt_reference *r, size_t skip, size_t n);
 void rt_reference_drop_level_0(rt_reference *r);
 /* The rows that a read shows: one of each key, no deletes. */
 void rt_reference_answer(rt_reference *r);

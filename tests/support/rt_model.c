@@ -135,12 +135,16 @@ void model_copy_rows(const rt_model *m, rt_ids *to, const live_pb *l, int64_t be
 
 void model_reference(const rt_model *m, rt_reference *r, const rt_ids *rows)
 {
+    size_t n;
     rt_reference_init(r, m->shape.keyed, m->shape.salt);
     for (size_t i = 0; i < rows->n; i++)
         if (rows->v[i] == MODEL_BORDER)
             rt_reference_close(r);
         else if (rows->v[i] == MODEL_COMPACTED)
             rt_reference_compact(r);
+        else if (rows->v[i] <= MODEL_PARTLY)
+            (void)rt_reference_compact_some(&n, r, (size_t)(MODEL_PARTLY - rows->v[i]) / MODEL_RUNS_MAX,
+                                            (size_t)(MODEL_PARTLY - rows->v[i]) % MODEL_RUNS_MAX);
         else
             rt_reference_add(r, rows->v[i]);
 }
@@ -286,9 +290,14 @@ static void step(rt_model *m)
         scripted(m, m->o->script[m->out->step]);
         return;
     }
+    const int compactions = m->shape.keyed != NULL ? 30 : 0; /* whole ones and parts: levels matter where rows are merged */
     for (size_t i = 0; i < sizeof operations / sizeof operations[0]; i++)
         total += operations[i].weight;
-    int64_t at = model_below(m, total);
+    int64_t at = model_below(m, total + compactions);
+    if (at >= total) {
+        op_compact(m);
+        return;
+    }
     for (size_t i = 0; i < sizeof operations / sizeof operations[0]; i++) {
         at -= operations[i].weight;
         if (at < 0) {
@@ -341,6 +350,7 @@ static void set_up(rt_model *m)
     if (m->o->keyed) {
         m->shape.keyed = &rt_variants[m->o->script != NULL ? (int64_t)(m->o->seed / 2 % rt_n_variants) : model_below(m, (int64_t)rt_n_variants)];
         m->shape.salt = m->o->seed;
+        m->shape.collapse = m->shape.keyed->engine == RT_LAST && m->o->mutant == RT_MUTANT_NONE && m->o->script == NULL && m->o->seed % 2 == 0;
     }
     m->n_parts = !m->shape.partitioned ? 1 : m->o->keyed ? RT_NULL_PARTITION : RT_PARTITIONS; /* a key has no null */
     m->n_pbs = m->n_parts * m->n_buckets;

@@ -9,6 +9,8 @@
 #include "table/commit.h"
 #include "table/route.h"
 
+enum { MAX_LEVEL = 5 };
+
 typedef struct foreign {
     rt_model *m;
     pml_arena arena;
@@ -72,33 +74,35 @@ static void add_file(foreign *f, int pb, const rt_ids *ids)
     f->rows += (int64_t)ids->n;
 }
 
-/* The columns of a file of rows with keys. Numbers of rows are 0: all that is written later is newer. */
-static void keyed_batch(struct ArrowArray *out, const foreign *f, const pml_file_shape *shape, int part, const rt_keyed_row *rows, int64_t n)
+/* The columns of a file of rows with keys, all with one sequence number. */
+static void keyed_batch(struct ArrowArray *out, const foreign *f, const pml_file_shape *shape, int part, int64_t number, const rt_keyed_row *rows,
+                        int64_t n)
 {
     struct ArrowArray columns[16];
-    int64_t *zeros = calloc((size_t)n + 1, sizeof *zeros);
+    int64_t *numbers = calloc((size_t)n + 1, sizeof *numbers);
     int8_t *kinds = calloc((size_t)n + 1, sizeof *kinds);
     const char **texts = calloc((size_t)n + 1, sizeof *texts);
-    assert_true(zeros != NULL && kinds != NULL && texts != NULL && shape->n_fields <= 16);
+    assert_true(numbers != NULL && kinds != NULL && texts != NULL && shape->n_fields <= 16);
     for (int64_t i = 0; i < n; i++) {
+        numbers[i] = number;
         kinds[i] = rows[i].kind;
         texts[i] = rt_partition_value(part);
     }
     for (size_t i = 0; i < shape->n_fields; i++) {
         const char *name = shape->fields[i].name;
-        columns[i] = (int32_t)i == shape->sequence ? test_fixed_array(8, n, zeros)
+        columns[i] = (int32_t)i == shape->sequence ? test_fixed_array(8, n, numbers)
                      : (int32_t)i == shape->kind   ? test_fixed_array(1, n, kinds)
                      : strcmp(name, "d") == 0      ? test_text_array(n, texts)
                                                    : rt_keyed_column(name[strlen(name) - 1], f->m->shape.salt, n, NULL, rows);
     }
     *out = test_struct_array(n, shape->n_fields, columns);
-    free(zeros);
+    free(numbers);
     free(kinds);
     free(texts);
 }
 
 /* The same for rows with keys, in the order of keys. */
-static void add_keyed_file(foreign *f, int pb, int32_t level, const rt_keyed_row *rows, size_t n)
+static void add_keyed_file(foreign *f, int pb, int32_t level, int64_t number, const rt_keyed_row *rows, size_t n)
 {
     rt_model *m = f->m;
     int part = pb / m->n_buckets;
@@ -109,7 +113,7 @@ static void add_keyed_file(foreign *f, int pb, int32_t level, const rt_keyed_row
     pml_file_shape shape;
     if (ok(m, pml_new_files__init(to, m->t->env, partition_bytes(f, part), pb % m->n_buckets, m->shape.buckets), NULL) &&
         ok(m, pml_file_shape__init(&shape, &f->arena, m->table, &err), &err) && ok(m, pml_rolling__new(&r, m->table, &shape, to, 0, &err), &err)) {
-        keyed_batch(&a, f, &shape, part, rows, (int64_t)n);
+        keyed_batch(&a, f, &shape, part, number, rows, (int64_t)n);
         if (ok(m, pml_rolling__write(r, &a, &err), &err))
             (void)ok(m, pml_rolling__finish(r, &err), &err);
     }
@@ -121,7 +125,7 @@ static void add_keyed_file(foreign *f, int pb, int32_t level, const rt_keyed_row
     f->rows += (int64_t)n;
 }
 
-/* A full compaction of rows with keys, or the first files of a bucket. */
+/* A full compaction of rows with keys, or the first files of a bucket. Their numbers are 0: all that is written later is newer. */
 static void add_keyed(foreign *f, int pb, const rt_ids *ids, bool compact)
 {
     rt_reference r;
@@ -129,7 +133,7 @@ static void add_keyed(foreign *f, int pb, const rt_ids *ids, bool compact)
     if (compact)
         rt_reference_compact(&r);
     if (r.n > 0)
-        add_keyed_file(f, pb, compact ? 5 : 0, r.rows, r.n);
+        add_keyed_file(f, pb, compact ? MAX_LEVEL : 0, 0, r.rows, r.n);
     rt_reference_clear(&r);
 }
 
@@ -146,23 +150,33 @@ static bool is_wanted(void *arg, const pml_manifest_entry *e)
            (w->bucket < 0 || e->bucket == w->bucket);
 }
 
-/* Deletes the live files of a partition, or of one of its buckets. Returns how many. */
-static size_t delete_files(foreign *f, int part, int32_t bucket)
+/* The live files of a partition, or of one of its buckets; none if they are too many for this small actor. */
+static void find_files(pml_manifest_entries *live, foreign *f, int part, int32_t bucket)
 {
     rt_model *m = f->m;
     wanted w = {f, partition_bytes(f, part), bucket};
     const pml_live_files_request request = {NULL, is_wanted, &w};
-    pml_manifest_entries live = {0};
     pml_error err = PML_ERROR_INIT;
-    if (m->latest < 1 || !ok(m, pml_table__live_files(&live, &f->arena, m->table, &f->latest, &request, &err), &err))
-        return 0;
-    if (live.n + f->n > 60)
-        return 0; /* too many for this small actor */
-    for (size_t i = 0; i < live.n; i++) {
-        f->entries[f->n] = live.v[i];
+    *live = (pml_manifest_entries){0};
+    if (m->latest < 1 || !ok(m, pml_table__live_files(live, &f->arena, m->table, &f->latest, &request, &err), &err) || live->n + f->n > 60)
+        live->n = 0;
+}
+
+static void delete_them(foreign *f, const pml_manifest_entry *files, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        f->entries[f->n] = files[i];
         f->entries[f->n++].kind = PML_ENTRY_DELETE;
-        f->rows -= live.v[i].file.row_count;
+        f->rows -= files[i].file.row_count;
     }
+}
+
+/* Deletes the live files of a partition, or of one of its buckets. Returns how many. */
+static size_t delete_files(foreign *f, int part, int32_t bucket)
+{
+    pml_manifest_entries live;
+    find_files(&live, f, part, bucket);
+    delete_them(f, live.v, live.n);
     return live.n;
 }
 
@@ -252,11 +266,70 @@ static void append(foreign *f)
     ids_clear(&ids);
 }
 
+/* The oldest first: that of the highest level; of level 0 by their numbers. */
+static int by_age(const void *pa, const void *pb)
+{
+    const pml_data_file *a = &((const pml_manifest_entry *)pa)->file, *b = &((const pml_manifest_entry *)pb)->file;
+    if (a->level != b->level)
+        return a->level > b->level ? -1 : 1;
+    return (a->max_sequence > b->max_sequence) - (a->max_sequence < b->max_sequence);
+}
+
+/* Whether a level may hold a part of what deeper ones hold, without looking there. */
+static bool may_compact_partly(const rt_variant *v)
+{
+    return v != NULL && !v->hides_level_0 && strstr(v->options, "lookup") == NULL;
+}
+
+/* As a Java writer does it while others write: the newest files of level 0 may have come since it looked, the oldest levels stay when
+   what lies above them is small, and the result goes to the level above these. */
+static void compact_partly(foreign *f, int pb, bool keep)
+{
+    rt_model *m = f->m;
+    pml_manifest_entries live;
+    rt_reference r;
+    size_t deep = 0, new = 0;
+    int64_t number = 0;
+    find_files(&live, f, pb / m->n_buckets, pb % m->n_buckets);
+    if (live.n == 0)
+        return;
+    qsort(live.v, live.n, sizeof *live.v, by_age);
+    model_reference(m, &r, &m->snapshots[m->latest].disk[pb]);
+    rt_reference_close(&r);
+    if (live.n != rt_reference_runs(&r))
+        model_fail(m, "pb %d has %zu files instead of %zu", pb, live.n, rt_reference_runs(&r));
+    while (deep < live.n && live.v[deep].file.level >= 2)
+        deep++;
+    while (new < live.n && live.v[live.n - 1 - new].file.level == 0)
+        new++;
+    const size_t skip = (size_t)model_below(m, (int64_t)deep + 1), left = new == 0 ? 0 : (size_t)model_below(m, (int64_t)new), n = live.n - skip - left;
+    if (!m->failed && skip + left < live.n && (n > 1 || live.v[skip].file.level == 0)) {
+        for (size_t i = skip; i < skip + n; i++)
+            number = live.v[i].file.max_sequence > number ? live.v[i].file.max_sequence : number;
+        const int32_t level = skip == 0 ? MAX_LEVEL : live.v[skip - 1].file.level - 1;
+        delete_them(f, live.v + skip, n);
+        size_t n_rows;
+        const rt_keyed_row *rows = rt_reference_compact_some(&n_rows, &r, skip, n);
+        if (n_rows > 0)
+            add_keyed_file(f, pb, level, number, rows, n_rows);
+        publish(f, PML_COMMIT_COMPACT, NULL, keep);
+        model_snapshot *s = pushed(f, keep);
+        if (s != NULL)
+            ids_add(&s->disk[pb], MODEL_PARTLY - ((int64_t)skip * MODEL_RUNS_MAX + (int64_t)n));
+        model_log(m, "a part: %zu of %zu files, %zu older ones stay, to level %d", n, live.n, skip, level);
+    }
+    rt_reference_clear(&r);
+}
+
 static void compact(foreign *f)
 {
     rt_model *m = f->m;
     int pb = (int)model_below(m, m->n_pbs);
     bool keep = model_chance(m, 50);
+    if (may_compact_partly(m->shape.keyed) && m->latest >= 1 && model_chance(m, 60)) {
+        compact_partly(f, pb, keep);
+        return;
+    }
     if (m->latest < 1 || m->snapshots[m->latest].disk[pb].n == 0 || delete_files(f, pb / m->n_buckets, pb % m->n_buckets) == 0)
         return;
     if (m->shape.keyed != NULL)

@@ -20,8 +20,9 @@ enum {
     MODEL_TICKET_SPLITS = 12
 };
 
-/* Among the rows of tables with a primary key: a segment ends; all before it was compacted. */
-enum { MODEL_BORDER = -1, MODEL_COMPACTED = -2 };
+/* Among the rows of tables with a primary key: a segment ends; all before it was compacted; of the runs before it the oldest `skip` stayed and
+   the n behind them were compacted: MODEL_PARTLY - (skip * MODEL_RUNS_MAX + n). */
+enum { MODEL_BORDER = -1, MODEL_COMPACTED = -2, MODEL_PARTLY = -10, MODEL_RUNS_MAX = 1000 };
 
 #define MODEL_NO_WATERMARK INT64_MIN
 

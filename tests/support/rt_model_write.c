@@ -8,7 +8,7 @@
 #include "support/test_arrow.h"
 #include "table/route.h"
 
-enum { ROWS_MAX = 400 };
+enum { ROWS_MAX = 400, OWN_RUN = 64 /* rows: fewer are put together with others */ };
 
 typedef struct batch {
     int64_t n;
@@ -262,6 +262,8 @@ void model_write(rt_model *m, bool huge)
     int pb = usable_pb(m);
     b->n = huge ? ROWS_MAX : model_chance(m, 4) ? 0 : 1 + model_below(m, 6);
     b->named = b->n > 0 && model_chance(m, 50);
+    if (m->shape.collapse && !huge && b->n > 3)
+        b->n += OWN_RUN;
     b->first_offset = -1;
     for (int64_t i = 0; i < b->n; i++) {
         b->ids[i] = b->named ? model_new_row_of(m, pb) : model_new_row(m, pb);

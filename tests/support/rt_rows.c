@@ -35,7 +35,8 @@ int rt_table_create(pml_table **out, pml_env *env, const char *path, const rt_sh
         at += (size_t)snprintf(fields + at, sizeof fields - at, "%s{\"name\":\"%c\",\"type\":\"%s\"}", at == 0 ? "" : ",", *c,
                                json_type(shape, *c));
     if (v != NULL)
-        (void)snprintf(keyed, sizeof keyed, "%s%s", v->options, v->options[0] == '\0' ? "" : ",");
+        (void)snprintf(keyed, sizeof keyed, "%s%s%s", v->options, v->options[0] == '\0' ? "" : ",",
+                       shape->collapse ? "\"realtime.memory.collapse\":\"auto\",\"realtime.memory.merge-runs\":\"2\"," : "");
     if (shape->buckets < 0 && v != NULL)
         (void)snprintf(buckets, sizeof buckets, "\"bucket\":\"-1\",\"dynamic-bucket.target-row-num\":\"4\",");
     if (shape->buckets > 0)

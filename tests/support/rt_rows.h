@@ -18,6 +18,7 @@ typedef struct rt_shape {
     bool external, auto_advance;
     const rt_variant *keyed; /* NULL: no primary key. With one there is no partition null */
     uint64_t salt;           /* of its rows */
+    bool collapse;           /* rows in memory may stand for others */
 } rt_shape;
 
 /* The value of partition p: NULL for the last one. */

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "columnar/array_memory.h"
-#include "realtime/rt_context.h"
 #include "support/random_batch.h"
 #include "support/store_kit.h"
 #include "util/hash.h"

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The readers: a query over the whole table, and the probe for freshness. Both see memory and files as one. */
-#include "live.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "append.h"
+#include "error.h"
 
 enum {
     QUERIES_ON_MS = 2500, /* queries run without a pause, then freshness is measured without them */
@@ -22,13 +23,6 @@ typedef struct totals {
         int64_t flights, delayed, delay_minutes;
     } of[STATUS_CARRIERS];
 } totals;
-
-static int fail_with(pml_error *err, const char *message)
-{
-    *err = (pml_error){.struct_size = sizeof *err, .code = PML_E_INTERNAL};
-    (void)snprintf(err->message, sizeof err->message, "%s", message);
-    return PML_E_INTERNAL;
-}
 
 /* ---- the query ---- */
 
@@ -63,7 +57,7 @@ static int add_rows(totals *t, const struct ArrowArray *batch, pml_error *err)
         int64_t at = i + carriers->offset;
         int c = carrier_find(t, text + ends[at], (size_t)(ends[at + 1] - ends[at]));
         if (c < 0)
-            return fail_with(err, "there are more carriers than the demo has room for");
+            return error_set(err, PML_E_INTERNAL, "there are more carriers than the demo has room for");
         t->of[c].flights++;
         if (!is_null(delays, i)) {
             t->of[c].delayed++;
@@ -135,13 +129,10 @@ static int query(totals *t, live *l, pml_error *err)
     int64_t most = atomic_load(&s->recovered_rows) + atomic_load(&s->submitted);
     if (rc == PML_OK)
         rc = read_plan(t, plan, err);
-    if (rc == PML_OK && (t->rows < least || t->rows > most)) {
-        char message[160];
-        (void)snprintf(message, sizeof message,
+    if (rc == PML_OK && (t->rows < least || t->rows > most))
+        rc = error_set(err, PML_E_INTERNAL,
                        "a query saw %" PRId64 " rows; between %" PRId64 " and %" PRId64 " were written when it began",
                        t->rows, least, most);
-        rc = fail_with(err, message);
-    }
     if (rc == PML_OK)
         publish(s, t);
     pml_plan_free(plan);
@@ -149,7 +140,7 @@ static int query(totals *t, live *l, pml_error *err)
     return rc;
 }
 
-void *live_query_thread(void *arg)
+void *append_query_thread(void *arg)
 {
     live *l = arg;
     totals t = {0};
@@ -231,7 +222,7 @@ static bool probe_wait(live *l, int64_t *start_ns, int64_t *row, int64_t *rows)
     return *row >= 0;
 }
 
-void *live_probe_thread(void *arg)
+void *append_probe_thread(void *arg)
 {
     live *l = arg;
     pml_error err = PML_ERROR_INIT;
@@ -242,7 +233,7 @@ void *live_probe_thread(void *arg)
         rc = probe_read(&got, l, row, &err);
         int64_t took = live_now_ns() - start_ns;
         if (rc == PML_OK && !got)
-            rc = fail_with(&err, "a row was not visible, once, after its write call had returned");
+            rc = error_set(&err, PML_E_INTERNAL, "a row was not visible, once, after its write call had returned");
         if (rc == PML_OK && rows > atomic_load(&l->life->visible))
             atomic_store(&l->life->visible, rows);
         if (rc == PML_OK && on == atomic_load(&l->queries_on))
