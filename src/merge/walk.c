@@ -121,18 +121,21 @@ __attribute__((always_inline)) static inline int advance(pml_merge *m, pml_curso
     return PML_OK;
 }
 
-/* How many rows of the run from where it stands have no rivals and fit the output. */
+/* How many rows of the run from where it stands have no rivals and fit the output; 0: fewer than STRETCH_MIN, which is the usual answer
+   where runs take turns at random, and has to be cheap. */
 static uint32_t stretch_rows(const pml_merge *m, const pml_cursor *c, uint16_t run)
 {
     /* The last row of the cursor's stretch may have an equal one in the next. */
-    uint32_t most = c->end - c->row - 1, low = 0;
-    if (!c->distinct || m->function->always)
+    uint32_t most = c->end - c->row - 1, low = STRETCH_MIN;
+    if (!c->distinct || m->function->always || most < STRETCH_MIN)
         return 0;
     if (most > m->output.max - m->output.n)
         most = (uint32_t)(m->output.max - m->output.n);
     const pml_key_prefix *keys = c->keys + (c->row - c->begin);
     pml_key_prefix below = pml_loser_tree__second(&m->tree, run) >> PML_PREFIX_RUN_BITS << PML_PREFIX_RUN_BITS;
-    if (most == 0 || keys[most - 1] < below)
+    if (most < STRETCH_MIN || keys[STRETCH_MIN - 1] >= below)
+        return 0;
+    if (keys[most - 1] < below)
         return most;
     while (low < most) {
         uint32_t mid = low + (most - low) / 2;
@@ -148,7 +151,7 @@ static bool take_stretch(pml_merge *m, uint16_t run, bool settled)
 {
     pml_cursor *c = &m->cursors[run];
     uint32_t n = stretch_rows(m, c, run);
-    if (n < STRETCH_MIN)
+    if (n == 0)
         return false;
     (void)pml_merge_output__pick_rows(&m->output, (pml_row_ref){c->batch, c->row}, n, c->kinds, c->sequences,
                                       c->retracts);

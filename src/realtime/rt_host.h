@@ -18,7 +18,7 @@ typedef struct pml_rt_host_ctx pml_rt_host_ctx;
 int pml_rt_host__new(pml_rt_host_ctx **out, pml_env *env, pml_error *err);
 void pml_rt_host__acquire(pml_rt_host_ctx *ctx);
 void pml_rt_host__release(pml_rt_host_ctx *ctx);
-/* Finishes what was submitted and takes nothing more: from here on no thread of the services runs. Whoever made them calls it before the
+/* Ends what was submitted, merges after the rows at hand, and takes nothing more: from here on no thread of the services runs. Whoever made them calls it before the
    release; not under a lock, and not from what was submitted. */
 void pml_rt_host__end(pml_rt_host_ctx *ctx);
 

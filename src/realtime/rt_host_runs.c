@@ -76,10 +76,19 @@ typedef struct merged_batches {
     size_t n, cap;
 } merged_batches;
 
-/* An output batch has at most so many rows as the merge takes at once, and ends early where its inputs are large. */
-static int take_batches(merged_batches *b, pml_env *env, pml_merge *m, pml_error *err)
+static int check_wanted(pml_rt_host_ctx *ctx, pml_error *err)
 {
+    if (!pml_rt_worker__is_over(&ctx->worker))
+        return PML_OK;
+    return pml_error__at(err, PML_E_STATE, PML_PLACE_STORE, NULL, "the context is closed: nobody waits for this merge");
+}
+
+/* An output batch has at most so many rows as the merge takes at once, and ends early where its inputs are large. */
+static int take_batches(merged_batches *b, pml_rt_host_ctx *ctx, pml_merge *m, pml_error *err)
+{
+    pml_env *env = ctx->env;
     for (;; b->n++) {
+        PML_RETURN_IF(check_wanted(ctx, err));
         if (b->n == b->cap) {
             size_t cap = b->cap == 0 ? 4 : 2 * b->cap;
             struct ArrowArray *v = pml_env__realloc(env, b->v, cap * sizeof *v);
@@ -100,7 +109,7 @@ static int drain(struct ArrowArray *out, pml_rt_host_ctx *ctx, const pml_rt_layo
     merged_batches b = {0};
     const struct ArrowArray **inputs = NULL;
     int rc;
-    PML_TRY(take_batches(&b, ctx->env, m, err));
+    PML_TRY(take_batches(&b, ctx, m, err));
     if (b.n == 1) {
         *out = b.v[0];
         b.n = 0;
@@ -193,6 +202,7 @@ int pml_rt_host__merge_sorted(void *p, pml_rt_merged *out, const pml_rt_merge *r
     if ((req->flags & ~(uint32_t)MERGE_COLLAPSE) != 0)
         return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_STORE, NULL, "needs mode: a merge was asked for with flags 0x%x", req->flags);
     PML_RETURN_IF(keyed_layout(&l, ctx, req->schema_id, err));
+    PML_RETURN_IF(check_wanted(ctx, err));
     int rc = merge_all(&array, ctx, l, req, err);
     if (rc != PML_OK) {
         pml_array__release(&array);

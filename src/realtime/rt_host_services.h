@@ -19,10 +19,15 @@ typedef struct rt_worker {
     struct rt_work *first;
     pml_thread thread;
     bool started, ended;
+    atomic_int tid;   /* of the thread, once it runs */
+    atomic_bool over; /* ended, for those without the lock */
 } rt_worker;
 
 void pml_rt_worker__init(rt_worker *w, pml_env *env);
 void pml_rt_worker__clear(rt_worker *w);
+/* The caller is the worker's thread, and nobody wants what it makes any more. What waits in the queue still runs, since it holds what it
+   works on, but its merges end at once. */
+bool pml_rt_worker__is_over(rt_worker *w);
 
 struct pml_rt_host_ctx {
     atomic_int refs;

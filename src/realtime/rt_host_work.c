@@ -17,6 +17,7 @@ struct rt_work {
 static void *work(void *arg)
 {
     rt_worker *w = &((pml_rt_host_ctx *)arg)->worker;
+    atomic_store(&w->tid, (int)gettid());
     (void)setpriority(PRIO_PROCESS, (id_t)gettid(), getpriority(PRIO_PROCESS, (id_t)gettid()) + NICE); /* Linux: of the thread */
     pml_mutex__lock(&w->mu);
     while (w->first != NULL || !w->ended) {
@@ -73,6 +74,11 @@ void pml_rt_worker__init(rt_worker *w, pml_env *env)
     pml_cond__init(&w->wake);
 }
 
+bool pml_rt_worker__is_over(rt_worker *w)
+{
+    return atomic_load_explicit(&w->over, memory_order_relaxed) && atomic_load(&w->tid) == (int)gettid();
+}
+
 /* No thread survives a fork: a child leaves everything as it is, since the thread may have had the lock. */
 void pml_rt_host__end(pml_rt_host_ctx *ctx)
 {
@@ -82,6 +88,7 @@ void pml_rt_host__end(pml_rt_host_ctx *ctx)
     pml_mutex__lock(&w->mu);
     bool started = w->started && !w->ended;
     w->ended = true;
+    atomic_store(&w->over, true);
     pml_cond__signal(&w->wake);
     pml_mutex__unlock(&w->mu);
     if (started)

@@ -211,6 +211,8 @@ class RandomTable(java_evolution.Evolving):
             return  # Java keeps a reference to a casted row that it uses again: first_value shows a later value
         if change[0]["op"] == "type" and change[0]["column"] in self.options.get("sequence.field", "").split(","):
             return  # what does not fit the new type is null to a reader, but not in the order of Java's sequence fields
+        if change[0]["op"] == "type" and self.options["file.format"] == "json" and "TIMESTAMP" in json.dumps(dict(self.paths())[change[0]["column"]]):
+            return  # Java's conditions see digits of a TIMESTAMP in JSON that its rows do not show
         ok, _ = self.java.run("alter", self.table, json.dumps(change))
         for c in change if ok else ():
             if c["op"] == "rename" and c["column"] in self.unordered:

@@ -318,30 +318,6 @@ static void load_by_others_into_several_buckets_raises_each_counter(void **state
     rt_kit_close(&k);
 }
 
-/* One look for all buckets of a call. */
-static void a_call_looks_for_new_snapshots_once(void **state)
-{
-    (void)state;
-    rt_kit k;
-    faulty_fs f;
-    const pml_file_system fast = rt_kit_fs();
-    faulty_fs_init(&f, &fast);
-    rt_kit_create_keyed(&k, &f.fs, "", "\"bucket\":\"8\"");
-    rt_kit_start(&k, NULL, NULL);
-    ours(&k, 0, 16, "", "1");
-    (void)rt_kit_cycle(&k, 1);
-    faulty_fs_reset(&f);
-    ours(&k, 0, 1, "", "2");
-    const long long one = faulty_fs_count(&f, FS_OP_ALL);
-    (void)rt_kit_cycle(&k, 2);
-    faulty_fs_reset(&f);
-    ours(&k, 0, 16, "", "2");
-    assert_int_equal(faulty_fs_count(&f, FS_OP_ALL), one);
-    (void)rt_kit_cycle(&k, 3);
-    rt_kit_close(&k);
-    faulty_fs_destroy(&f);
-}
-
 static void replay(rt_kit *k, int64_t identifier)
 {
     rt_kit_stop(k);
@@ -791,7 +767,6 @@ int main(void)
         cmocka_unit_test(refused_write_takes_no_number),
         cmocka_unit_test(load_by_others_into_an_empty_memory_raises_the_counter),
         cmocka_unit_test(load_by_others_into_several_buckets_raises_each_counter),
-        cmocka_unit_test(a_call_looks_for_new_snapshots_once),
         cmocka_unit_test(commit_over_rows_of_a_second_writer_is_refused),
         cmocka_unit_test(advance_over_rows_of_a_second_writer_fails_the_bucket),
         cmocka_unit_test(own_commits_and_other_buckets_trip_nothing),
