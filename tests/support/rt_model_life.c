@@ -198,8 +198,7 @@ void model_reopen_writer(rt_model *m)
 }
 
 /* 96: what the context counts, and that all which was written is committed, uncommitted, or of a kind that writers pass over. That what a
-   merge in memory collapsed and what it kept are what was written: stores/collapse_model_test.c. Rows that
-   others stand for are not in memory. */
+   merge in memory collapsed and what it kept are what was written: collapse_model_test.c. Rows that others stand for are not in memory. */
 void model_check_metrics(rt_model *m)
 {
     pml_rt_metrics got = PML_RT_METRICS_INIT;
