@@ -170,29 +170,41 @@ out:
 
 /* ---- telling one store ---- */
 
-/* Takes the prefix of segments below end out of the queue, then frees them without a lock. */
-static void reclaim_segments(rt_pb *pb, int64_t end)
+enum { SEGMENTS_FEW = 8 /* at a time without memory for all of them */ };
+
+/* Takes the prefix of segments below end out of the queue, then frees them without a lock. Whether there may be more. */
+static bool reclaim_some(rt_pb *pb, int64_t end)
 {
+    rt_segment few[SEGMENTS_FEW];
     size_t n = 0;
     pml_env *env = pb->ctx->env;
     pml_mutex__lock(&pb->prepare_mu);
     while (n < pb->n_queue && pb->queue[n].cover.end <= end && pb->queue[n].state != RT_SEGMENT_FLUSHING)
         n++;
-    rt_segment *gone = n == 0 ? NULL : pml_env__calloc(env, n, sizeof *gone);
-    if (gone != NULL) {
+    rt_segment *all = n <= SEGMENTS_FEW ? NULL : pml_env__calloc(env, n, sizeof *all), *gone = all == NULL ? few : all;
+    const bool more = all == NULL && n > SEGMENTS_FEW;
+    n = more ? SEGMENTS_FEW : n;
+    if (n > 0) {
         memcpy(gone, pb->queue, n * sizeof *gone);
         memmove(pb->queue, pb->queue + n, (pb->n_queue - n) * sizeof *pb->queue);
         pb->n_queue -= n;
     }
     pml_mutex__unlock(&pb->prepare_mu);
-    for (size_t i = 0; gone != NULL && i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         (void)atomic_fetch_add(&pb->ctx->reclaimed_rows, gone[i].note.rows);
         pml_rt__assert_store_call();
         if (gone[i].handle != NULL)
             pb->vt->segment_release(gone[i].handle);
         pml_rt_note__clear(&gone[i].note, env);
     }
-    pml_env__free(env, gone); /* without memory for the list they stay until the next advance */
+    pml_env__free(env, all);
+    return more;
+}
+
+static void reclaim_segments(rt_pb *pb, int64_t end)
+{
+    while (reclaim_some(pb, end)) /* bounded: each time there are fewer */
+        continue;
 }
 
 static int tell(rt_pb *pb, int64_t end, int64_t snapshot_id, pml_error *err)

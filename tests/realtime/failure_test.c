@@ -240,6 +240,34 @@ static void advance_can_be_repeated(void **state)
     rt_kit_close(&k);
 }
 
+/* What an advance that succeeds lets go it lets go at once, be there memory for a list of it or not. */
+static void advance_without_memory_keeps_no_segment(void **state)
+{
+    (void)state;
+    rt_kit k;
+    rt_kit_create(&k, NULL, "", "");
+    rt_kit_start(&k, NULL, manual);
+    bool reached = true;
+    for (int at = 1; reached; at++) {
+        pml_error err = PML_ERROR_INIT;
+        for (int i = 0; i < 11; i++) {
+            rt_kit_write(&k, 1, "*");
+            must_ok(pml_rt_seal(k.w, &err), &err);
+        }
+        int64_t snapshot = rt_kit_cycle(&k, at);
+        test_env_fail_at(k.t, at);
+        int rc = pml_rt_advance(k.ctx, snapshot, &err);
+        reached = test_env_fail_reached(k.t);
+        test_env_fail_at(k.t, 0);
+        if (rc != PML_OK)
+            must_ok(pml_rt_advance(k.ctx, snapshot, &err), &err);
+        assert_int_equal(rt_kit_metrics(&k).pinned_bytes, 0);
+        assert_int_equal(rt_kit_metrics(&k).sealed_memory_bytes, 0);
+    }
+    rt_kit_must_show(&k, 0, k.next_id);
+    rt_kit_close(&k);
+}
+
 static int plan_and_read(rt_kit *k, int64_t *rows, pml_error *err)
 {
     pml_plan *p = NULL;
@@ -309,6 +337,7 @@ int main(void)
         cmocka_unit_test(commit_can_be_repeated),
         cmocka_unit_test(abort_can_be_repeated),
         cmocka_unit_test(advance_can_be_repeated),
+        cmocka_unit_test(advance_without_memory_keeps_no_segment),
         cmocka_unit_test(plan_and_read_can_be_repeated),
         cmocka_unit_test(writer_aborted_without_memory_lets_no_writer_go_on),
     };

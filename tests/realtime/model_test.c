@@ -82,7 +82,8 @@ static void model_agrees_in_the_episodes_that_failed_once(void **state)
     } episodes[] = {{20261254, false, false}, {21261407, true, false}, {21262071, true, false},  {21262104, true, false},
                   {5000211, true, false},   {21262394, true, false}, {20261199, false, false}, {21261187, true, false},
                   {23261135, true, true},   {22261180, false, true}, {22261175, false, true},  {23261232, true, true},
-                  {3000285, false, true},   {4000072, true, true},   {23261176, true, true}};
+                  {3000285, false, true},   {4000072, true, true},   {23261176, true, true},
+                  {21261321, true, false},  {23261311, true, true}};
     (void)state;
     for (size_t i = 0; i < sizeof episodes / sizeof episodes[0]; i++) {
         rt_model_result r;
