@@ -251,7 +251,7 @@ static bool can_search(const rt_part *part)
 static int find_in(rt_part *part, pml_memory_found *found, const pml_memory_find *q, pml_error *err)
 {
     pml_rt_context *c = part->pb->ctx;
-    if (!can_search(part)) {
+    if (q->any_partition || !can_search(part)) {
         for (size_t i = 0; i < q->n; i++)
             found[i].answer = PML_MEMORY_SOME;
         return PML_OK;

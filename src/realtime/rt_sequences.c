@@ -321,23 +321,26 @@ int pml_rt_sequences__adopt(rt_pb *pb, const pml_snapshot *s, int64_t committed,
     return lowest < 0 || highest < lowest ? PML_OK : decide_by_files(pb, s, lowest, err);
 }
 
-static void look_at_latest(pml_rt_context *c)
+/* false: it could not be seen. */
+static bool look_at_latest(pml_rt_context *c)
 {
     rt_sequences *q = &c->sequences;
     int64_t id;
     pml_arena arena;
     pml_snapshot s;
     if (pml_table__latest_snapshot(&id, c->table, false, NULL) != PML_OK)
-        return;
+        return false;
     pml_mutex__lock(&q->mu);
     const bool seen = id == q->upto.id; /* perhaps by a call that raised no counter, or only that of another bucket */
     pml_mutex__unlock(&q->mu);
     if (seen)
-        return;
+        return true;
     pml_arena__init(&arena, c->env);
-    if (pml_table__load_snapshot(&s, &arena, c->table, id, NULL) == PML_OK)
-        (void)pml_rt_sequences__look(c, &s, NULL);
+    int rc = pml_table__load_snapshot(&s, &arena, c->table, id, NULL);
+    if (rc == PML_OK)
+        rc = pml_rt_sequences__look(c, &s, NULL);
     pml_arena__clear(&arena);
+    return rc == PML_OK;
 }
 
 void pml_rt_sequences__catch_up(rt_pb *pb, bool *looked)
@@ -348,9 +351,7 @@ void pml_rt_sequences__catch_up(rt_pb *pb, bool *looked)
     pml_mutex__unlock(&pb->write_mu);
     if (busy || raise_counter(pb, -1, -1) >= 0)
         return;
-    if (!*looked)
-        look_at_latest(pb->ctx);
-    *looked = true;
+    *looked = *looked || look_at_latest(pb->ctx);
     if (pml_rt_sequences__bound(&highest, pb, NULL) == PML_OK)
         (void)raise_counter(pb, -1, highest);
 }

@@ -250,7 +250,11 @@ static int ask_memory(bool *again, pml_lookup_place *p, pml_lookup_call *c, pml_
     int64_t *merged = pml_arena__array(&c->arena, (size_t)p->n, sizeof *merged);
     if (found == NULL || merged == NULL)
         return pml_error__no_memory(err);
-    const pml_memory_find request = {&c->trimmed, p->rows, (size_t)p->n, disk_sequence};
+    const pml_memory_find request = {.keys = &c->trimmed,
+                                     .rows = p->rows,
+                                     .n = (size_t)p->n,
+                                     .disk_sequence = disk_sequence,
+                                     .any_partition = p->partition.ptr == NULL && c->base->plan->schema->n_partition_keys > 0};
     PML_RETURN_IF(memory->find(found, p->pins, &request, err));
     PML_RETURN_IF(take_answers(p, merged, &n_merged, c, found, err));
     return n_merged == 0 ? PML_OK : pml_lookup_call__read(c, p->buckets, p->n_buckets, p->pins, merged, n_merged, err);

@@ -74,7 +74,13 @@ static int read_deltas(bool *whole, pml_manifest_entries *deltas, pml_arena *are
         if (id > known->snapshot.id)
             PML_RETURN_IF(pml_table__list_entries(deltas, arena, t, at->delta_manifest_list, &all, err));
     }
-    *whole = true;
+    *whole = s->id - known->snapshot.id < 2;
+    if (*whole)
+        return PML_OK;
+    /* Of those between somebody may have made others meanwhile, after a rollback: then the last one is another, too. */
+    pml_snapshot now;
+    PML_RETURN_IF(pml_table__load_snapshot(&now, arena, t, s->id, err));
+    *whole = same_snapshot(&now, s);
     return PML_OK;
 }
 

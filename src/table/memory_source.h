@@ -57,6 +57,7 @@ typedef struct pml_memory_find {
     const int64_t *rows; /* of keys: those to look for */
     size_t n;
     int64_t disk_sequence; /* the highest sequence number of the files in which the keys may be */
+    bool any_partition;    /* of which a trimmed key says nothing: what memory has of it may be another key's */
 } pml_memory_find;
 
 typedef enum pml_memory_answer {

@@ -9,6 +9,7 @@
 
 #include "storage/file_io.h"
 #include "support/changes_kit.h"
+#include "support/lookup_kit.h"
 #include "support/rt_kit.h"
 #include "support/table_kit.h"
 
@@ -17,7 +18,7 @@ enum { TEXT_MAX = 4096 };
 typedef struct world {
     test_env *t;
     char path[400];
-    const char *keys, *options, *user; /* the first two: JSON members */
+    const char *partitions, *keys, *options, *user; /* the first three: JSON members */
     int n_schemas, n_files;
     pml_table *table;
     pml_rt_context *ctx;
@@ -45,24 +46,30 @@ static void alter(world *w, const char *fields)
     pml_error err = PML_ERROR_INIT;
     (void)snprintf(path, sizeof path, "%s/schema/schema-%d", w->path, w->n_schemas);
     int n = snprintf(text, sizeof text,
-                     "{\"version\":3,\"id\":%d,\"fields\":[%s],\"highestFieldId\":99,\"partitionKeys\":[],\"primaryKeys\":[%s],"
+                     "{\"version\":3,\"id\":%d,\"fields\":[%s],\"highestFieldId\":99,\"partitionKeys\":[%s],\"primaryKeys\":[%s],"
                      "\"options\":{\"realtime.enabled\":\"true\"%s%s},\"timeMillis\":0}",
-                     w->n_schemas++, fields, w->keys, w->options[0] == '\0' ? "" : ",", w->options);
+                     w->n_schemas++, fields, w->partitions, w->keys, w->options[0] == '\0' ? "" : ",", w->options);
     must_ok(pml_file__publish(w->t->env, path, (const uint8_t *)text, (size_t)n, 0, &err), &err);
     pml_table_release(w->table);
     must_ok(pml_table_open(&w->table, w->t->env, w->path, NULL, &err), &err);
 }
 
-static void world_open(world *w, const char *keys, const char *options, const char *fields)
+static void world_open_in(world *w, const char *partitions, const char *keys, const char *options, const char *fields)
 {
     const pml_file_system fast = rt_kit_fs();
     memset(w, 0, sizeof *w);
     w->t = test_env_open(&fast);
     (void)snprintf(w->path, sizeof w->path, "%s", test_path(w->t, "t"));
+    w->partitions = partitions;
     w->keys = keys;
     w->options = options;
     w->user = "live";
     alter(w, fields);
+}
+
+static void world_open(world *w, const char *keys, const char *options, const char *fields)
+{
+    world_open_in(w, "", keys, options, fields);
 }
 
 static void live_open(world *w)
@@ -412,9 +419,61 @@ static void nested_columns_are_the_same_in_memory_and_on_disk(void **state)
     nested_columns("\"id\"", "\"bucket\":\"1\"");
 }
 
+/* NULL: no row. */
+static void must_find(pml_lookup *l, const world *w, const char *p, const char *id, const char *wanted)
+{
+    char **got = lookup_kit_get(l, w->t->env, (const char *[]){p, id}, 2, 1);
+    if ((got[0] == NULL) != (wanted == NULL) || (wanted != NULL && strstr(got[0], wanted) == NULL))
+        fail_msg("key (%s, %s) gives %s instead of %s", p, id, got[0] == NULL ? "no row" : got[0], wanted == NULL ? "no row" : wanted);
+    lookup_kit_free(got, 1);
+}
+
+/* A lookup at a snapshot before an ALTER does not know by which rule rows were placed then, and asks the memory of all partitions, whose
+   runs are in the order of the key without the partition. */
+static void lookups_before_an_alter_keep_partitions_apart(void **state)
+{
+    (void)state;
+    world w;
+    pml_scan *scan;
+    pml_lookup *l;
+    pml_error err = PML_ERROR_INIT;
+    static const char f0[] = FIELD(0, "p", "\"BIGINT NOT NULL\"") "," FIELD(1, "id", "\"BIGINT NOT NULL\"") "," FIELD(2, "v", INTEGER),
+                      f1[] = FIELD(0, "p", "\"BIGINT NOT NULL\"") "," FIELD(1, "id", "\"BIGINT NOT NULL\"") "," FIELD(2, "v", INTEGER) "," FIELD(
+                          3, "c", TEXT);
+    world_open_in(&w, "\"p\"", "\"p\",\"id\"", "\"bucket\":\"1\"", f0);
+    live_open(&w);
+    put(&w, "{\"p\":1,\"id\":7,\"v\":17}\n{\"p\":1,\"id\":9,\"v\":19}\n{\"p\":2,\"id\":7,\"v\":27}\n{\"p\":2,\"id\":9,\"v\":29}\n");
+    prepare(&w);
+    commit(&w);
+    live_close(&w);
+    alter(&w, f1);
+    live_open(&w);
+    put(&w, "{\"p\":2,\"id\":3,\"v\":23}\n{\"p\":2,\"id\":7,\"v\":25}\n{\"p\":3,\"id\":1,\"v\":31}\n{\"p\":2,\"id\":7,\"v\":26}\n");
+    put(&w, "{\"_kind\":\"-D\",\"p\":2,\"id\":9,\"v\":29}\n");
+    for (int at_snapshot = 0; at_snapshot < 2; at_snapshot++) {
+        must_ok(pml_scan_new(&scan, w.table, &err), &err);
+        must_ok(pml_scan_set_realtime(scan, w.ctx, &err), &err);
+        if (at_snapshot != 0)
+            must_ok(pml_scan_set_snapshot(scan, 1, &err), &err);
+        must_ok(pml_lookup_open(&l, scan, NULL, &err), &err);
+        pml_scan_free(scan);
+        must_find(l, &w, "1", "7", "\"p\":1,\"id\":7,\"v\":17");
+        must_find(l, &w, "1", "9", "\"p\":1,\"id\":9,\"v\":19");
+        must_find(l, &w, "2", "7", "\"p\":2,\"id\":7,\"v\":26");
+        must_find(l, &w, "2", "3", "\"p\":2,\"id\":3,\"v\":23");
+        must_find(l, &w, "3", "1", "\"p\":3,\"id\":1,\"v\":31");
+        must_find(l, &w, "2", "9", NULL);
+        must_find(l, &w, "1", "3", NULL);
+        must_find(l, &w, "1", "1", NULL);
+        pml_lookup_close(l);
+    }
+    world_close(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lookups_before_an_alter_keep_partitions_apart),
         cmocka_unit_test(columns_are_found_by_their_ids_on_disk_and_in_memory),
         cmocka_unit_test(rows_of_two_schemas_are_merged),
         cmocka_unit_test(old_writer_is_refused_when_a_newer_schema_was_first),
