@@ -171,7 +171,7 @@ static const args_option create_options[] = {
     {"columns", "COLUMNS", "columns in short form: \"id INT NOT NULL, name STRING\""},
     {"partition-by", "a,b", "partition columns"},
     {"primary-key", "a,b", "primary key"},
-    {"bucket", "N", "number of buckets (default -1: one unaware bucket)"},
+    {"bucket", "N", "number of buckets (default -1: append tables have no buckets, with a primary key they are dynamic)"},
     {"bucket-key", "a,b", "columns whose hash decides the bucket"},
     {"live", NULL, "allow real-time writes: sets realtime.enabled=true"},
     {"option", "KEY=VALUE", "a table option; may be repeated"},

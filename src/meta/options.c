@@ -200,8 +200,11 @@ static int bind(pml_table_options *out, const pml_option_source *s, const bindin
     }
     PML_RETURN_IF(pml_option__check_value(rule, b->key, text, s->where, s->err));
     bool is_number = b->kind == BIND_INT32 || b->kind == BIND_INT64;
-    if (is_number && number_of(rule, text) < b->first)
-        return pml_option_source__fail(s, PML_E_INVAL, b->key, text, "is too small");
+    if (is_number && number_of(rule, text) < b->first) {
+        char what[48];
+        (void)snprintf(what, sizeof what, "expected at least %lld", (long long)b->first);
+        return pml_option_source__fail(s, PML_E_INVAL, b->key, text, what);
+    }
     store(out, b, rule, text);
     return PML_OK;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "merge/merge_options.h"
+#include "meta/options_table.h"
 #include "realtime/rt_registry.h"
 #include "stores/memory.h"
 
@@ -204,6 +205,11 @@ static int bind_options(pml_rt_context *c, pml_table *t, pml_error *err)
     c->all_options = all;
     c->n_all_options = n;
     PML_RETURN_IF(pml_table_options__parse(&c->options, t->schema, over, t->n_overrides + c->n_overrides, false, t->path, err));
+    for (size_t i = 0; i < n; i++) { /* what stores read by themselves, and cannot refuse */
+        const pml_option_rule *rule = pml_option_rule__find(all[i].key);
+        if (rule != NULL && strncmp(rule->key, "realtime.", strlen("realtime.")) == 0)
+            PML_RETURN_IF(pml_option__check_value(rule, all[i].key, all[i].value, t->path, err));
+    }
     if (t->schema->n_primary_keys > 0)
         PML_RETURN_IF(pml_rt_context__check_keyed(t, &c->options, err));
     if (!c->options.realtime_enabled)

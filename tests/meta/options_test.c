@@ -349,7 +349,7 @@ static void option_value_that_is_wrong_is_named_with_option_and_table(void **sta
     (void)state;
     must_refuse_override("target-file-size", "much", PML_E_INVAL,
                          "option target-file-size of db.t is 'much', expected a size");
-    must_refuse_override("target-file-size", "0", PML_E_INVAL, "too small");
+    must_refuse_override("target-file-size", "0", PML_E_INVAL, "at least");
     must_refuse_override("commit.timeout", "soon", PML_E_INVAL, "expected a duration");
     must_refuse_override("write-only", "yes", PML_E_INVAL, "expected true or false");
     must_refuse_override("commit.max-retries", "99999999999", PML_E_INVAL, "expected a whole number");
@@ -357,7 +357,7 @@ static void option_value_that_is_wrong_is_named_with_option_and_table(void **sta
     must_refuse_override("file.compression", "lzo", PML_E_INVAL, "expected none|");
     must_refuse_override("realtime.verify.commit", "maybe", PML_E_INVAL, "expected hash|exact|range|off");
     must_refuse_override("realtime.offset-mode", "odd", PML_E_INVAL, "expected assigned|external");
-    must_refuse_override("scan.snapshot-id", "-1", PML_E_INVAL, "too small");
+    must_refuse_override("scan.snapshot-id", "-1", PML_E_INVAL, "at least");
     must_refuse_override("data-file.prefix", "a/b", PML_E_INVAL, "must not contain");
     must_refuse_override("data-file.path-directory", "../x", PML_E_INVAL, "below the table");
     must_refuse_override("data-file.path-directory", "x/..", PML_E_INVAL, "below the table");

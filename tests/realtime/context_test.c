@@ -307,7 +307,8 @@ static void unknown_option_values_are_refused_by_name(void **state)
                                              {"realtime.verify.commit", "sometimes"}, {"realtime.verify.order", "maybe"},
                                              {"realtime.auto-advance", "yes!"},       {"realtime.foreign-overwrite", "guess"},
                                              {"realtime.progress.max-walk", "x"},     {"realtime.plan.retries", "many"},
-                                             {"realtime.append.accept-update-after", "2"}};
+                                             {"realtime.append.accept-update-after", "2"},
+                                             {"realtime.memory.merge-runs", "abc"},   {"realtime.memory.chunk-bytes", "-1"}};
     rt_kit k;
     rt_kit_create(&k, NULL, "", "");
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {

@@ -16,7 +16,7 @@ runs() {
 prints() { grep -q -e "$1" "$dir/out" || { cat "$dir/out" >&2; fail "nothing like '$1' was printed"; }; }
 
 runs 0 --list
-cases=$(grep -vc '^keyed_' "$dir/out") keyed=$(grep -c '^keyed_' "$dir/out")
+cases=$(grep -Evc '^(keyed|collapsed)_' "$dir/out") keyed=$(grep -Ec '^(keyed|collapsed)_' "$dir/out")
 [ "$cases" -ge 19 ] && [ "$keyed" -ge 16 ] || fail "only $cases and $keyed cases"
 others=", $keyed of tables that the store does not serve"
 runs 0 "$PML_PLUGINS/list_store.so"
