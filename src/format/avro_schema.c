@@ -85,6 +85,7 @@ static int compile_primitive(avro_compiler *c, const avro_primitive *p, const js
     pml_avro_op op = place_op(at, p->skip);
     op.n = p->fixed;
     if (at->want != NULL && at->want->kind == PML_AVRO_COLUMN) {
+        op.null_allowed = at->want->nullable && at->want->type->nullable;
         if (!pml_avro__column_op(&op, at->want->type, p->name, declared))
             return compile_mismatch(c, at, p->name);
     } else if (at->want != NULL) {
