@@ -240,11 +240,9 @@ static bool can_search(const rt_part *part)
 {
     const pml_rt_context *c = part->pb->ctx;
     const pml_rt_layout *l = c->layout;
-    for (size_t i = 0; i < l->merge.n_keys; i++) {
-        pml_type_kind kind = l->fields[l->merge.keys[i]].type.kind;
-        if (kind == PML_TYPE_FLOAT || kind == PML_TYPE_DOUBLE)
+    for (size_t i = 0; i < l->merge.n_keys; i++)
+        if (pml_type__is_float(&l->fields[l->merge.keys[i]].type))
             return false;
-    }
     return part->vt->struct_size >= offsetof(pml_rt_view_vtbl, lookup) + sizeof part->vt->lookup && part->vt->lookup != NULL;
 }
 

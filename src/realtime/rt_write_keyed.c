@@ -98,7 +98,7 @@ static int find_kinds(keyed_call *c, pml_error *err)
 static int64_t find_unordered(const pml_field *f, const struct ArrowArray *a, int64_t rows, bool is_key)
 {
     bool single = f->type.kind == PML_TYPE_FLOAT;
-    if (!single && f->type.kind != PML_TYPE_DOUBLE)
+    if (!pml_type__is_float(&f->type))
         return -1;
     for (int64_t row = 0; row < rows; row++) {
         int64_t at = a->offset + row;
