@@ -31,6 +31,12 @@ int pml_table__latest_snapshot(int64_t *id, pml_table *t, bool by_listing, pml_e
     return rc;
 }
 
+int pml_table__latest_since(int64_t *id, pml_table *t, int64_t known, pml_error *err)
+{
+    PML_RETURN_IF(pml_table__latest_snapshot(id, t, false, err));
+    return *id < known ? pml_table__latest_snapshot(id, t, true, err) : PML_OK;
+}
+
 int pml_table_latest_snapshot(int64_t *id, pml_table *t, pml_error *err)
 {
     PML_RETURN_IF(pml_error__need(id, "id", err));

@@ -45,6 +45,9 @@ int pml_table__latest_schema_id(int64_t *id, pml_env *env, const char *branch_ro
 
 /* Latest snapshot id, -1 when there is none; listing instead of the hint when by_listing. */
 int pml_table__latest_snapshot(int64_t *id, pml_table *t, bool by_listing, pml_error *err);
+/* The same for who knows of a snapshot `known` (-1: of none): where the hint and what names say are older than that, the listing counts. It
+   may be older, too: then the table was rolled back. */
+int pml_table__latest_since(int64_t *id, pml_table *t, int64_t known, pml_error *err);
 /* All ids, ascending, in owned memory. */
 int pml_table__list_snapshots(int64_t **ids, size_t *n, pml_table *t, pml_error *err);
 int pml_table__earliest_snapshot(int64_t *id, pml_table *t, pml_error *err);
