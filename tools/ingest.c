@@ -48,6 +48,7 @@ static int rows_options_get(pml_rows_options *o, const args *a, watchers *w)
         o->csv_delimiter = delimiter[0];
     o->csv_no_header = args_has(a, "no-header");
     o->csv_null = args_value(a, "null");
+    o->realtime = args_has(a, "live");
     o->progress = watchers_tell;
     o->progress_ctx = w;
     return EXIT_OK;

@@ -285,7 +285,7 @@ int pml_rows_json__open(struct ArrowArrayStream *out, const pml_rows_input *in, 
         goto out;
     }
     PML_TRY(json_fields(r, in, err));
-    PML_TRY(pml_rows_kinds__init(&r->kinds, in->table, err));
+    PML_TRY(pml_rows_kinds__init(&r->kinds, in->table, in->options->realtime != 0, err));
     r->row_type = (pml_type){.kind = PML_TYPE_ROW, .n_children = r->n_fields, .children = (pml_field *)(uintptr_t)r->fields};
     PML_TRY(pml_rows_source__open(&r->source, in->env, in->path, in->options, err));
     r->source.path = r->path;
