@@ -86,7 +86,7 @@ says "a value is null"
 exits 2 lookup t '{"p":'
 says "it is no JSON"
 exits 2 lookup t p=a,id=x
-says "column 'id' of a key: 'x' is not a INT value"
+says "column 'id' of a key: 'x' is no INT value"
 exits 2 lookup t p=a,id=1 --aligned
 says "goes with --json"
 exits 2 lookup t
