@@ -224,7 +224,7 @@ static int run_ingest(struct app *app, const args *a)
 static const args_option ingest_options[] = {
     ROW_OPTIONS,
     {"commit-every", "N", "a snapshot after every N rows (default: one at the end)"},
-    {"live", NULL, "write through the real-time writer"},
+    {"live", NULL, "write through the real-time writer (the table is made with --live)"},
     {"overwrite", NULL, "replace rows: of the partitions that get some, of a table without partitions all"},
     {"partition", "KEY=VALUE", "with --overwrite: replace all rows of these partitions; may be repeated"},
     {"option", "KEY=VALUE", "a table option for this command; may be repeated"},
@@ -238,10 +238,14 @@ const command command_ingest = {
     .operands_max = 2,
     .summary = "Add the rows of a file, or of standard input, to a table.",
     .details =
-        "Columns are matched by name. A missing column is null; an unknown one is an error. Batches that are "
-        "read whole\n"
-        "(CSV and Parquet, or 8192 rows) are not divided: --commit-every counts at least N rows. A row of CSV may be\n"
-        "at most 2 MiB long, one of JSON 64 MiB.\n"
+        "Columns are matched by name. A missing column is null; an unknown one is an error. With a primary key a row takes\n"
+        "the place of the one with its key, or is merged with it (the table's merge-engine); JSON rows may say what they are:\n"
+        "\"_kind\":\"-D\" deletes. A row of CSV may be at most 2 MiB long, one of JSON 64 MiB.\n"
+        "Batches that are read whole (CSV and Parquet, or 8192 rows) are not divided: --commit-every counts at least N rows.\n"
+        "JSON rows of standard input are written 0.1 s after they came, if not before, and committed as --commit-every says: a\n"
+        "slow source wants a small N. CSV of standard input is read to its end first.\n"
+        "--live writes as programs do, which see their rows before the commit. Other processes, pml scan and pml lookup too,\n"
+        "see rows when they are committed; pml realtime status shows how many wait.\n"
         "Every run begins with the first row: run again, with --live as well, it adds the rows again. Going on behind\n"
         "`pml offsets` is for programs that use the library.\n"
         "--overwrite replaces rows in the first commit of the run; with --commit-every later ones add to it.\n",

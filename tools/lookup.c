@@ -223,15 +223,16 @@ const command command_lookup = {
     .operands = "TABLE KEY...",
     .operands_min = 2,
     .operands_max = ARGS_OPERANDS_MAX,
-    .summary = "Print the rows of keys of a table with a primary key.",
+    .summary = "Print the rows that have these keys, of a table with a primary key.",
     .details = "KEY names every column of the primary key, partition columns too where they are part of it: id=7, or dt=2024-01-31,id=7\n"
                "(a comma ends a value only in front of another column of the key), or JSON: {\"dt\":\"2024-01-31\",\"id\":7}. Further members\n"
                "of the JSON are not looked at, so whole rows are keys, too. - reads keys from standard input, one a line, any number of\n"
                "them, and gives the answers so far before it waits for more.\n"
                "Rows come in the order of the keys, all of one snapshot: that which was the newest when the command began, or the one\n"
-               "asked for. A key without a row is said on standard error, and the exit code is 4 then.\n"
+               "asked for; what is not committed is seen only by the process that wrote it. A key without a row is said on standard\n"
+               "error, and the exit code is 4 then.\n"
                "Only the files in which the keys can be are read: on a large table that is far quicker than scan --where.\n",
-    .examples = "  pml lookup flights id=7 id=9 --columns id,delay\n"
+    .examples = "  pml lookup users id=7 id=9 --columns id,name\n"
                 "  pml lookup orders '{\"day\":\"2024-01-31\",\"id\":7}' --json\n"
                 "  pml dump orders --snapshot 3 --columns day,id | pml lookup orders - --json --aligned\n",
     .options = lookup_options,
