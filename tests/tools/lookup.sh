@@ -42,7 +42,7 @@ prints_exactly "id,p,v"
 # Whoever asks through a pipe gets the answer before the next question, in every format.
 for format in json csv table; do
     mkfifo asked answered
-    "$PML" lookup t - --format $format <asked >answered 2>pipe_err &
+    timeout 30 "$PML" lookup t - --format $format <asked >answered 2>pipe_err &
     lookup=$!
     exec 8>asked 9<answered
     echo 'p=a,id=1' >&8
