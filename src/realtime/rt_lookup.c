@@ -152,9 +152,8 @@ typedef struct search {
     bool newest_decides;
 } search;
 
-static int64_t value64(const pml_rt_layout *l, const struct ArrowArray *rows, int32_t column, int64_t row)
+static int64_t value64(const struct ArrowArray *rows, int32_t column, int64_t row)
 {
-    (void)l;
     const struct ArrowArray *c = rows->children[column];
     return ((const int64_t *)c->buffers[1])[c->offset + row];
 }
@@ -170,7 +169,7 @@ static bool is_visible(const search *s, const struct ArrowArray *rows, int64_t r
     const rt_part *part = s->part;
     if (part->info.first >= part->committed)
         return true;
-    int64_t offset = value64(s->ctx->layout, rows, (int32_t)s->ctx->layout->offset_column, row);
+    int64_t offset = value64(rows, (int32_t)s->ctx->layout->offset_column, row);
     return offset >= part->committed && offset < part->info.end;
 }
 
@@ -194,7 +193,7 @@ static bool decides(pml_memory_found *out, const search *s, const struct ArrowAr
 {
     const pml_rt_layout *l = s->ctx->layout;
     int8_t kind = kind_of(l, rows, row);
-    if (value64(l, rows, l->merge.sequence_number, row) <= s->request->disk_sequence) /* another writer's rows are newer, as far as one can tell */
+    if (value64(rows, l->merge.sequence_number, row) <= s->request->disk_sequence) /* another writer's rows are newer, as far as one can tell */
         return false;
     *out = (pml_memory_found){pml_row_kind__is_retract(kind) ? PML_MEMORY_GONE : PML_MEMORY_ROW, rows, row};
     return true;
