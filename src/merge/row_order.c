@@ -193,7 +193,7 @@ int pml_row_order__compare(const pml_row_order *o, const struct ArrowArray *a, i
 static int64_t find_unordered(const pml_field *f, const struct ArrowArray *a, int64_t n_rows, bool is_key)
 {
     bool single = f->type.kind == PML_TYPE_FLOAT;
-    if (!single && f->type.kind != PML_TYPE_DOUBLE)
+    if (!pml_type__is_float(&f->type))
         return -1;
     for (int64_t row = 0; row < n_rows; row++) {
         int64_t at = a->offset + row;

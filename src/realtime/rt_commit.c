@@ -342,7 +342,7 @@ int pml_rt_commit(pml_rt_commit_result *out, pml_commit *commit, const pml_rt_en
     out->snapshot_id = out->latest_id = -1;
     PML_TRY(collect(&k, entries, n, err));
     const pml_commit_request request = {.arg = &k, .decide = rt_decide, .undo = rt_undo, .published = rt_published,
-                                        .watermark = watermark, .kind = PML_COMMIT_APPEND};
+                                        .watermark = watermark, .newest = pml_rt_context__newest_id(k.ctx), .kind = PML_COMMIT_APPEND};
     rc = pml_commit__execute(&r, commit, &request, err);
     for (size_t i = 0; rc == PML_E_UNKNOWN_OUTCOME && i < n; i++)
         atomic_store(&k.entries[i]->unknown, 1);

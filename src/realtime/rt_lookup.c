@@ -216,15 +216,15 @@ static int check_rows(const search *s, size_t key, const struct ArrowArray *rows
                               "a lookup in the store of %s gave rows that are not those of the key", s->part->pb->name);
 }
 
-/* Called by the store; 1: it need not look for more rows of this key. */
+/* Called by the store; 1: it need not look for more rows of this key. A retract counts: those that ignore-delete passes over reach no store
+   (rt_write_keyed.c). */
 static int on_rows(void *sink, size_t key, int64_t segment, const struct ArrowArray *rows, int64_t first, int64_t n, pml_error *err)
 {
     search *s = sink;
     PML_RETURN_IF(check_rows(s, key, rows, first, n, err));
     pml_memory_found *found = &s->found[key];
     for (int64_t row = first + n - 1; row >= first; row--) {
-        bool ignored = s->ctx->function.ignore_delete && pml_row_kind__is_retract(kind_of(s->ctx->layout, rows, row));
-        if (ignored || !is_visible(s, rows, row))
+        if (!is_visible(s, rows, row))
             continue;
         if (s->newest_decides && decides(found, s, rows, row))
             return 1;
@@ -239,11 +239,9 @@ static bool can_search(const rt_part *part)
 {
     const pml_rt_context *c = part->pb->ctx;
     const pml_rt_layout *l = c->layout;
-    for (size_t i = 0; i < l->merge.n_keys; i++) {
-        pml_type_kind kind = l->fields[l->merge.keys[i]].type.kind;
-        if (kind == PML_TYPE_FLOAT || kind == PML_TYPE_DOUBLE)
+    for (size_t i = 0; i < l->merge.n_keys; i++)
+        if (pml_type__is_float(&l->fields[l->merge.keys[i]].type))
             return false;
-    }
     return part->vt->struct_size >= offsetof(pml_rt_view_vtbl, lookup) + sizeof part->vt->lookup && part->vt->lookup != NULL;
 }
 
