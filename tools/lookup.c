@@ -78,9 +78,9 @@ static int fail_at_wrong(looker *l, struct ArrowArray *keys)
 {
     pml_error err = PML_ERROR_INIT;
     char text[sizeof err.message];
-    size_t wrong = 0;
+    size_t wrong = 0, last = key_words_count(&l->keys) - 1;
     int rc;
-    while ((rc = convert(keys, l, wrong, 1, &err)) == PML_OK)
+    while ((rc = convert(keys, l, wrong, 1, &err)) == PML_OK && wrong < last)
         wrong++;
     int64_t line = l->keys.lines[wrong];
     if (line == 0 || rc != PML_E_INVAL)
