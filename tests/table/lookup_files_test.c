@@ -224,6 +224,7 @@ static void a_new_snapshot_is_read_alone(void **state)
     must_be_equal(next, anew);
     assert_in_range(by_delta, 1, 5); /* hint, both snapshots, list, manifest */
     assert_true(whole > 10);
+    commit_take_out(&w, known->first->entries[0]);
     for (long long n = 1, failed = 1; failed; n++) {
         pml_lookup_base *b = NULL;
         pml_error err = PML_ERROR_INIT;
