@@ -55,6 +55,8 @@ int pml_rt_host__submit(void *p, void (*fn)(void *arg), void *arg)
 {
     pml_rt_host_ctx *ctx = p;
     rt_worker *w = &ctx->worker;
+    if (w->forks != pml_process__forks()) /* who reads there what the parent planned; see pml_rt_host__end */
+        return PML_E_STATE;
     struct rt_work *job = pml_env__alloc(ctx->env, sizeof *job);
     if (job == NULL)
         return PML_E_NOMEM;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The thread that ends the views of expired tickets (realtime.md 4.5, realtime.reaper). Numbers: 4, 11, 12 of realtime-tests.md. */
+#include <dirent.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -204,6 +205,46 @@ static void context_is_closed_in_a_forked_child(void **state)
     rt_kit_close(&k);
 }
 
+static int64_t threads_of_this_process(void)
+{
+    int64_t n = 0;
+    DIR *d = opendir("/proc/self/task");
+    for (struct dirent *e; d != NULL && (e = readdir(d)) != NULL;)
+        n += e->d_name[0] != '.';
+    if (d != NULL)
+        (void)closedir(d);
+    return n;
+}
+
+/* Who reads there what the parent planned starts no thread for a store's work: nobody would end it when the context is closed. */
+static void plan_is_read_in_a_forked_child(void **state)
+{
+    (void)state;
+    rt_kit k;
+    int status = -1;
+    rt_kit_create_keyed(&k, NULL, "", "");
+    rt_kit_start(&k, NULL, NULL);
+    rt_kit_write(&k, 100, "a"); /* a run, */
+    rt_kit_write(&k, 1, "a");   /* and an open chunk: a query has them merged */
+    pml_plan *plan = rt_kit_plan(&k);
+    (void)fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        (void)alarm(20);
+        rt_kit_must_be(&k, plan, 0, 101);
+        const bool alone = threads_of_this_process() <= 1;
+        pml_plan_free(plan);
+        pml_rt_writer_abort(k.w);
+        pml_rt_context_close(k.ctx);
+        _exit(alone ? 0 : 1);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    rt_kit_must_be(&k, plan, 0, 101);
+    pml_plan_free(plan);
+    rt_kit_close(&k);
+}
+
 static void *note_mask(void *mask)
 {
     (void)pthread_sigmask(SIG_SETMASK, NULL, mask);
@@ -234,6 +275,7 @@ int main(void)
         cmocka_unit_test(tickets_of_many_threads_leave_no_view_behind),
         cmocka_unit_test(reaper_that_is_unknown_is_refused_by_name),
         cmocka_unit_test(context_is_closed_in_a_forked_child),
+        cmocka_unit_test(plan_is_read_in_a_forked_child),
         cmocka_unit_test(threads_of_the_library_take_no_signals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
