@@ -136,6 +136,8 @@ arrow::Status stripes_parse(OrcStatistics *out, const OrcReader &reader, OrcByte
         return text.status().IsOutOfMemory() ? text.status() : orc_meta_damaged(); /* not IOError, which codecs say of damage */
     out->text = std::move(*text);
     return each(bytes_of(out->text), 1, [&](const OrcField &f) {
+        if (out->stripes.size() == reader.stripes.size()) /* two bytes can say that there is one more */
+            return orc_meta_damaged();
         out->stripes.push_back(f.bytes);
         return arrow::Status::OK();
     });
