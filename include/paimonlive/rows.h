@@ -43,9 +43,9 @@ typedef struct pml_rows_options {
 /* Opens a file ("-": standard input, JSON and CSV) as a stream of batches in the table's columns. Columns are matched by name;
    a missing column is null (an error for a NOT NULL column); an unknown one is an error. JSON rows may have "_kind":
    with a primary key the stream has one more column behind the table's for it, _VALUE_KIND, as pml_writer_write takes it; without one kinds
-   other than +I are PML_E_UNSUPPORTED. JSON of standard input: a batch also ends when no more came for 0.1 s, so that rows of a slow
-   source are not held back; with the batches behind it, it makes up batch_rows. CSV of standard input is read to its end before the
-   call returns. Errors name file and line. Returns owned. */
+   other than +I are PML_E_UNSUPPORTED. JSON of standard input: a batch also ends where reading on would wait and its first row came
+   0.1 s ago, so that rows of a slow source are not held back; with the batches behind it, it makes up batch_rows. CSV of standard input
+   is read to its end before the call returns. Errors name file and line. Returns owned. */
 PML_API int pml_rows_open(struct ArrowArrayStream *out, pml_table *table, const char *path, const pml_rows_options *options,
                           pml_error *err);
 
