@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "columnar/array_memory.h"
 #include "support/random_batch.h"
+#include "support/test_arrow.h"
 
 enum { COLUMNS = 30, ARRAYS = 5, REFS_MAX = 200 };
 
@@ -163,10 +164,51 @@ static void gather_refs_of_more_text_than_offsets_reach_is_a_limit(void **state)
     test_env_close(t);
 }
 
+/* Texts are copied in steps that are no shorter than the longest of them: at each border, and where buffers end right behind a text. */
+static void gather_refs_of_texts_up_to_a_length_writes_no_more_than_them(void **state)
+{
+    (void)state;
+    enum { TEXTS = 40 };
+    static const pml_type text = {.kind = PML_TYPE_VARCHAR, .nullable = true, .length = INT32_MAX};
+    static const size_t most[] = {0, 1, 15, 16, 17, 31, 32, 33, 63, 64, 65, 200};
+    test_env *t = test_env_open(NULL);
+    char bytes[TEXTS][208];
+    const char *values[TEXTS];
+    t->random_state = test_seed();
+    for (int round = 0; round < 240; round++) {
+        const size_t longest = most[round % 12];
+        struct ArrowArray in[2], out;
+        const struct ArrowArray *arrays[2] = {&in[0], &in[1]};
+        pml_row_ref refs[REFS_MAX];
+        pml_error err = PML_ERROR_INIT;
+        const int64_t n = 1 + (int64_t)(test_random(t) % REFS_MAX);
+        for (size_t a = 0; a < 2; a++) {
+            for (size_t i = 0; i < TEXTS; i++) {
+                const size_t len = i == 7 ? longest : test_random(t) % (longest + 1);
+                for (size_t k = 0; k < len; k++)
+                    bytes[i][k] = (char)('a' + (a * 13 + i * 7 + k) % 26);
+                bytes[i][len] = '\0';
+                values[i] = bytes[i];
+            }
+            in[a] = test_text_array(TEXTS, values);
+        }
+        for (int64_t i = 0; i < n; i++)
+            refs[i] = (pml_row_ref){(uint32_t)(test_random(t) % 2), i == n / 2 ? 7 : (uint32_t)(test_random(t) % TEXTS)};
+        must_ok(gather(&out, t, &text, arrays, 2, refs, n, &err), &err);
+        for (int64_t i = 0; i < n; i++)
+            assert_true(array_rows_equal(arrays[refs[i].batch], refs[i].row, &out, i, &text));
+        pml_array__release(&out);
+        pml_array__release(&in[0]);
+        pml_array__release(&in[1]);
+    }
+    test_env_close(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gather_refs_of_random_arrays_gives_the_rows_that_are_named),
+        cmocka_unit_test(gather_refs_of_texts_up_to_a_length_writes_no_more_than_them),
         cmocka_unit_test(gather_refs_without_memory_leaves_nothing),
         cmocka_unit_test(gather_refs_refuses_offsets_that_go_backwards),
         cmocka_unit_test(gather_refs_of_more_text_than_offsets_reach_is_a_limit),
