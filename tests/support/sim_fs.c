@@ -617,6 +617,50 @@ sim_fs *sim_fs_new(void)
     return s;
 }
 
+/* What node of one file system is in its copy: both have their inodes in the same order. */
+static inode *same_in(const sim_fs *to, const sim_fs *from, const inode *node)
+{
+    inode *copy = to->inodes;
+    for (const inode *i = from->inodes; i != NULL && i != node; i = i->next)
+        copy = copy->next;
+    return node == NULL ? NULL : copy;
+}
+
+static inode *inode_copy(const inode *node)
+{
+    inode *copy = must_have(malloc(sizeof *copy));
+    *copy = *node;
+    copy->cap = node->len;
+    copy->data = must_have(malloc(node->len == 0 ? 1 : node->len));
+    if (node->len > 0)
+        memcpy(copy->data, node->data, node->len);
+    return copy;
+}
+
+sim_fs *sim_fs_copy(sim_fs *s)
+{
+    sim_fs *to = sim_fs_new();
+    pml_mutex__lock(&s->lock);
+    to->now_ms = s->now_ms;
+    inode **last = &to->inodes;
+    for (const inode *i = s->inodes; i != NULL; i = i->next) {
+        *last = inode_copy(i);
+        last = &(*last)->next;
+    }
+    *last = NULL;
+    to->n_entries = s->n_entries;
+    to->cap_entries = s->n_entries + 1;
+    to->entries = must_have(calloc(to->cap_entries, sizeof *to->entries));
+    for (size_t i = 0; i < s->n_entries; i++) {
+        const entry *e = &s->entries[i];
+        to->entries[i] = (entry){must_have(strdup(e->path)), e->hash, must_have(malloc(e->n_states * sizeof(inode *))), e->n_states};
+        for (size_t k = 0; k < e->n_states; k++)
+            to->entries[i].states[k] = same_in(to, s, e->states[k]);
+    }
+    pml_mutex__unlock(&s->lock);
+    return to;
+}
+
 void sim_fs_free(sim_fs *s)
 {
     if (s == NULL)

@@ -31,6 +31,9 @@ typedef struct sim_fs sim_fs;
 enum { SIM_FS_LOSE_ALL = 0, SIM_FS_KEEP_ALL = 1 };
 
 sim_fs *sim_fs_new(void);
+/* Another one that is as s is now, with what is not durable, up and with no operation yet: a set-up or a life is run once, and many tries
+   begin where it ended. An environment over it must draw other names than the one before. */
+sim_fs *sim_fs_copy(sim_fs *s);
 void sim_fs_free(sim_fs *s);
 const pml_file_system *sim_fs_system(sim_fs *s);
 /* Operations so far, failed ones included; neither close_read nor those after the crash point count. */

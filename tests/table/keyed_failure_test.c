@@ -223,21 +223,26 @@ static void writer_that_failed_only_closes(void **state)
     world_close(&w);
 }
 
-/* Two commits change all keys; after a power cut they have the value of one of them, and not an older one than was acknowledged. */
-static long long crash_in_commits(const char *options, long long point, uint64_t seed)
+/* What every power cut begins with, made once: a durable table with eight keys in two partitions, among others. */
+static sim_fs *table_before(const char *options, keyed_row rows[8])
 {
     world w;
-    keyed_row rows[9], *found; /* the last: another key in each commit */
-    int acknowledged = 0;
-    pml_error err = PML_ERROR_INIT;
     world_open(&w, true, options);
-    keyed_model_free(&w.model);
     for (int64_t i = 0; i < 8; i++)
         rows[i] = (keyed_row){.id = 1000 + i / 2, .p = i % 2, .n = 1, .s = 1, .v = 0};
     keyed_upsert(&w.k, rows, 8);
-    long long start = sim_fs_operations(w.sim);
-    if (point > 0)
-        sim_fs_crash_at(w.sim, point);
+    keyed_model_apply(&w.model, rows, 8);
+    sim_fs_sync_all(w.sim);
+    sim_fs *before = sim_fs_copy(w.sim);
+    world_close(&w);
+    return before;
+}
+
+/* Two commits of all keys and one more, with the first that failed and what comes after it. */
+static int two_commits(table_kit *k, keyed_row rows[9])
+{
+    pml_error err = PML_ERROR_INIT;
+    int acknowledged = 0;
     for (int commit = 1; commit <= 2; commit++) {
         pml_writer *writer = NULL;
         pml_messages *m = NULL;
@@ -246,23 +251,26 @@ static long long crash_in_commits(const char *options, long long point, uint64_t
         for (int64_t i = 0; i < 8; i++)
             rows[i].v = commit;
         rows[8] = (keyed_row){.id = 900 + commit, .p = 0, .n = 1, .s = 1, .v = commit};
-        int rc = pml_writer_open(&writer, w.k.table, &err);
-        rc = rc == PML_OK ? keyed_write(&w.k, writer, rows, 9, KEYED_WITH_KINDS, &err) : rc;
+        int rc = pml_writer_open(&writer, k->table, &err);
+        rc = rc == PML_OK ? keyed_write(k, writer, rows, 9, KEYED_WITH_KINDS, &err) : rc;
         rc = rc == PML_OK ? pml_writer_prepare(&m, writer, &err) : rc;
-        rc = rc == PML_OK ? pml_commit_open(&c, w.k.table, "job", &err) : rc;
+        rc = rc == PML_OK ? pml_commit_open(&c, k->table, "job", &err) : rc;
         rc = rc == PML_OK ? pml_commit_run(&r, c, &m, 1, commit, NULL, &err) : rc;
         pml_commit_close(c);
         pml_messages_free(m);
         pml_writer_close(writer);
         acknowledged = rc == PML_OK ? commit : acknowledged;
     }
-    long long n = sim_fs_operations(w.sim) - start;
-    sim_fs_restart(w.sim, seed);
-    table_kit_close(&w.k);
-    table_kit_init(&w.k, w.t, kit_open(w.t, "/t"));
-    size_t n_found = keyed_read(&found, &w.k), seen = 0;
+    return acknowledged;
+}
+
+/* All keys have the value of one commit, and not an older one than was acknowledged. */
+static void keys_must_hold(table_kit *k, int acknowledged)
+{
+    keyed_row *found;
+    size_t n = keyed_read(&found, k), seen = 0;
     int64_t v = -1;
-    for (size_t i = 0; i < n_found; i++)
+    for (size_t i = 0; i < n; i++)
         if (found[i].id >= 1000) {
             assert_true(seen == 0 || v == found[i].v);
             v = found[i].v;
@@ -271,15 +279,34 @@ static long long crash_in_commits(const char *options, long long point, uint64_t
     assert_int_equal(seen, 8);
     assert_in_range(v, acknowledged, 2);
     free(found);
-    keyed_upsert(&w.k, rows, 9); /* life goes on */
-    size_t again = keyed_read(&found, &w.k);
+}
+
+/* Two commits change all keys; after a power cut they have the value of one of them. Returns the operations of both. */
+static long long crash_in_commits(sim_fs *before, keyed_row rows[9], long long point, uint64_t seed)
+{
+    keyed_row *found;
+    table_kit k;
+    sim_fs *sim = sim_fs_copy(before);
+    test_env *t = test_env_open(sim_fs_system(sim));
+    t->random_state = test_seed() + 1000000; /* other names than those of the table before */
+    table_kit_init(&k, t, kit_open(t, "/t"));
+    long long start = sim_fs_operations(sim);
+    if (point > 0)
+        sim_fs_crash_at(sim, point);
+    int acknowledged = two_commits(&k, rows);
+    long long n = sim_fs_operations(sim) - start;
+    sim_fs_restart(sim, seed);
+    table_kit_close(&k);
+    table_kit_init(&k, t, kit_open(t, "/t"));
+    keys_must_hold(&k, acknowledged);
+    keyed_upsert(&k, rows, 9); /* life goes on */
+    size_t again = keyed_read(&found, &k);
     for (size_t i = 1; i < again; i++)
         assert_true(found[i].id != found[i - 1].id || found[i].p != found[i - 1].p);
     free(found);
-    table_kit_close(&w.k);
-    test_env_close(w.t);
-    faulty_fs_destroy(&w.f);
-    sim_fs_free(w.sim);
+    table_kit_close(&k);
+    test_env_close(t);
+    sim_fs_free(sim);
     return n;
 }
 
@@ -289,11 +316,14 @@ static void power_cut_at_any_point_of_two_commits_keeps_what_was_acknowledged(vo
     static const char *const options[] = {"\"bucket\":\"1\",\"manifest.merge-min-count\":\"2\"",
                                           "\"bucket\":\"-1\",\"dynamic-bucket.target-row-num\":\"3\""};
     for (size_t i = 0; i < 2; i++) {
-        long long points = crash_in_commits(options[i], 0, SIM_FS_LOSE_ALL);
+        keyed_row rows[9]; /* the last: another key in each commit */
+        sim_fs *before = table_before(options[i], rows);
+        long long points = crash_in_commits(before, rows, 0, SIM_FS_LOSE_ALL);
         print_message("%lld points\n", points);
         assert_true(points > 30);
         for (long long point = 1; point <= points + 1; point += 1 + point % 2)
-            (void)crash_in_commits(options[i], point, point % 4 == 0 ? SIM_FS_KEEP_ALL : point % 4 == 1 ? SIM_FS_LOSE_ALL : test_seed() + (uint64_t)point);
+            (void)crash_in_commits(before, rows, point, point % 4 == 0 ? SIM_FS_KEEP_ALL : point % 4 == 1 ? SIM_FS_LOSE_ALL : test_seed() + (uint64_t)point);
+        sim_fs_free(before);
     }
 }
 
