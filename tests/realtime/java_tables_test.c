@@ -15,6 +15,7 @@
 #include "meta/options.h"
 #include "realtime/rt_context.h"
 #include "support/changes_kit.h"
+#include "support/rt_kit.h"
 
 enum { LINES_MAX = 100000, FORMATS = 3 };
 
@@ -265,6 +266,7 @@ static void rows_written_again_stay_the_same_until_they_are_committed(void **sta
 {
     (void)state;
     const char *only = getenv("ONLY");
+    const pml_file_system fast = rt_kit_fs();
     int append[FORMATS] = {0}, keyed[FORMATS] = {0}, refused = 0;
     DIR *dir = opendir(PML_JAVA_TABLES);
     assert_non_null(dir);
@@ -272,7 +274,7 @@ static void rows_written_again_stay_the_same_until_they_are_committed(void **sta
         pml_error err = PML_ERROR_INIT;
         if (!is_table(e->d_name) || (only != NULL && strstr(e->d_name, only) == NULL))
             continue;
-        world w = {.t = test_env_open(NULL), .name = e->d_name};
+        world w = {.t = test_env_open(&fast), .name = e->d_name};
         int rc = live_again(&w, changes_copy(w.t, e->d_name), &err);
         if (rc == PML_OK) {
             bool keys = w.table->schema->n_keys > 0;
@@ -397,9 +399,10 @@ static void conditions_on_values_see_the_newest_versions_only(void **state)
     (void)state;
     static const char *const names[] = {"dv_pk_aggregation", "dv_pk_compacted", "dv_pk_level0", "dv_pk_orc", "dv_pk_parquet_bitmap64",
                                         "dv_pk_part", "dv_pk_partial_update", "pk_levels", "pk_sequence_one"};
+    const pml_file_system fast = rt_kit_fs();
     int counts[2] = {0};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        world w = {.t = test_env_open(NULL), .name = names[i]};
+        world w = {.t = test_env_open(&fast), .name = names[i]};
         ask_for_stale_values(&w, changes_copy(w.t, names[i]), counts);
         test_env_close(w.t);
     }

@@ -347,7 +347,7 @@ static void episode(const rt_variant *v, uint64_t seed)
 static void answers_stay_while_rows_move(void **state)
 {
     (void)state;
-    int64_t rounds = test_setting("ROUNDS", 4, 1, 1000000);
+    int64_t rounds = test_setting("ROUNDS", 2, 1, 1000000);
     uint64_t seed = test_seed();
     for (int64_t round = 0; round < rounds; round++)
         for (size_t i = 0; i < rt_n_variants; i++) {
