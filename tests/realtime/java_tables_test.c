@@ -69,31 +69,12 @@ static char *in_order(const pml_text *text, int times)
     return out;
 }
 
-/* condition NULL: none. */
-static void plan_where(pml_plan **out, pml_table *table, pml_rt_context *ctx, const pml_predicate *condition)
-{
-    pml_scan *scan;
-    pml_error err = PML_ERROR_INIT;
-    must_ok(pml_scan_new(&scan, table, &err), &err);
-    must_ok(pml_scan_set_predicate(scan, condition, &err), &err);
-    if (ctx != NULL)
-        must_ok(pml_scan_set_realtime(scan, ctx, &err), &err);
-    must_ok(pml_scan_plan(out, scan, &err), &err);
-    pml_scan_free(scan);
-}
-
-static void plan_of(pml_plan **out, pml_table *table, pml_rt_context *ctx)
-{
-    plan_where(out, table, ctx, NULL);
-}
-
 static char *answer_where(pml_table *table, pml_rt_context *ctx, const pml_predicate *condition, int times)
 {
-    pml_plan *plan;
+    pml_plan *plan = rows_plan(table, ctx, condition);
     pml_text text = {0};
     int64_t rows;
     pml_error err = PML_ERROR_INIT;
-    plan_where(&plan, table, ctx, condition);
     must_ok(changes_read(&text, &rows, plan, 1, &err), &err);
     pml_plan_free(plan);
     char *out = in_order(&text, times);
@@ -164,14 +145,10 @@ static void shift_values(struct ArrowArray *batch, const pml_table *table)
 /* All rows of the table as they are now, live. */
 static int write_all(world *w, bool shifted, pml_error *err)
 {
-    struct ArrowArrayStream stream;
     struct ArrowSchema schema;
     struct ArrowArray batch = {0};
-    pml_plan *plan;
     int rc = PML_OK;
-    plan_of(&plan, w->table, w->ctx); /* it keeps showing what it showed while they are written */
-    must_ok(pml_read_open(&stream, plan, NULL, err), err);
-    pml_plan_free(plan);
+    struct ArrowArrayStream stream = rows_open(rows_plan(w->table, w->ctx, NULL)); /* shows the same while they are written */
     assert_int_equal(stream.get_schema(&stream, &schema), 0);
     while (rc == PML_OK && stream.get_next(&stream, &batch) == 0 && batch.release != NULL) {
         if (shifted)
