@@ -244,11 +244,16 @@ void grid_cell(grid *g, const char *text, size_t len)
     flush_cells(g);
 }
 
-void grid_end(grid *g)
+void grid_flush(grid *g)
 {
     if (!g->started && g->n > 0)
         start(g);
     flush_cells(g);
+}
+
+void grid_end(grid *g)
+{
+    grid_flush(g);
     for (size_t i = 0; i < g->n; i++)
         free(g->names[i].text);
     free(g->names);

@@ -15,6 +15,8 @@ grid *grid_new(size_t n_columns);
 void grid_set_column(grid *g, size_t i, const char *name, bool right);
 /* Cells come row by row. Control characters are shown as escapes. */
 void grid_cell(grid *g, const char *text, size_t len);
+/* Prints what there is, whole rows, before there are enough. */
+void grid_flush(grid *g);
 /* Prints what is left and frees. */
 void grid_end(grid *g);
 

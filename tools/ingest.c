@@ -13,7 +13,21 @@
 
 enum { BATCH_ROWS = 8192 };
 
-static int rows_options_get(pml_rows_options *o, const args *a, progress *p)
+/* Who is told how far the input is, also while it makes wait: a person, and who asks for the status. */
+typedef struct watchers {
+    progress bar;
+    sink *to;
+} watchers;
+
+static void watchers_tell(void *ctx, int64_t done, int64_t total)
+{
+    watchers *w = ctx;
+    progress_bytes(&w->bar, done, total);
+    if (w->to != NULL)
+        status_file_tick(&w->to->status, w->to->context);
+}
+
+static int rows_options_get(pml_rows_options *o, const args *a, watchers *w)
 {
     static const struct {
         const char *name;
@@ -34,8 +48,9 @@ static int rows_options_get(pml_rows_options *o, const args *a, progress *p)
         o->csv_delimiter = delimiter[0];
     o->csv_no_header = args_has(a, "no-header");
     o->csv_null = args_value(a, "null");
-    o->progress = progress_bytes;
-    o->progress_ctx = p;
+    o->realtime = args_has(a, "live");
+    o->progress = watchers_tell;
+    o->progress_ctx = w;
     return EXIT_OK;
 }
 
@@ -118,7 +133,7 @@ static int replace_get(replacement *out, const args *a)
 }
 
 static int ingest(struct app *app, const args *a, pml_table *table, const pml_rows_options *options, int64_t every,
-                  const replacement *replace, progress *p)
+                  const replacement *replace, watchers *w)
 {
     pml_error err = PML_ERROR_INIT;
     struct ArrowArrayStream stream = {0};
@@ -134,9 +149,11 @@ static int ingest(struct app *app, const args *a, pml_table *table, const pml_ro
     if (rc == PML_OK) {
         s.overwrite = replace->on;
         s.spec = replace->has_spec ? &spec : NULL;
-        rc = copy_rows(&s, &stream, every, p, &committed, &err);
+        w->to = &s;
+        rc = copy_rows(&s, &stream, every, &w->bar, &committed, &err);
+        w->to = NULL;
     }
-    progress_end(p);
+    progress_end(&w->bar);
     if (stream.release != NULL)
         stream.release(&stream);
     int code = rc == PML_OK ? EXIT_OK : app_fail(rc, &err);
@@ -161,14 +178,14 @@ static int ingest(struct app *app, const args *a, pml_table *table, const pml_ro
 static int run_ingest(struct app *app, const args *a)
 {
     pml_rows_options options;
-    progress p;
+    watchers w = {0};
     pml_table *table = NULL;
     replacement replace;
     int64_t every = INT64_MAX;
-    progress_start(&p);
+    progress_start(&w.bar);
     int code = replace_get(&replace, a);
     if (code == EXIT_OK)
-        code = rows_options_get(&options, a, &p);
+        code = rows_options_get(&options, a, &w);
     if (code == EXIT_OK)
         code = args_int64(&every, a, "commit-every", 1, INT64_MAX);
     if (code == EXIT_OK)
@@ -188,8 +205,8 @@ static int run_ingest(struct app *app, const args *a)
                        pml_table_path(table));
     options.batch_rows = every < BATCH_ROWS ? every : BATCH_ROWS;
     if (code == EXIT_OK)
-        code = ingest(app, a, table, &options, every, &replace, &p);
-    progress_end(&p);
+        code = ingest(app, a, table, &options, every, &replace, &w);
+    progress_end(&w.bar);
     partition_words_free(&replace.words);
     if (table != NULL)
         pml_table_release(table);
@@ -207,7 +224,7 @@ static int run_ingest(struct app *app, const args *a)
 static const args_option ingest_options[] = {
     ROW_OPTIONS,
     {"commit-every", "N", "a snapshot after every N rows (default: one at the end)"},
-    {"live", NULL, "write through the real-time writer"},
+    {"live", NULL, "write through the real-time writer (the table is made with --live)"},
     {"overwrite", NULL, "replace rows: of the partitions that get some, of a table without partitions all"},
     {"partition", "KEY=VALUE", "with --overwrite: replace all rows of these partitions; may be repeated"},
     {"option", "KEY=VALUE", "a table option for this command; may be repeated"},
@@ -221,10 +238,14 @@ const command command_ingest = {
     .operands_max = 2,
     .summary = "Add the rows of a file, or of standard input, to a table.",
     .details =
-        "Columns are matched by name. A missing column is null; an unknown one is an error. Batches that are "
-        "read whole\n"
-        "(CSV and Parquet, or 8192 rows) are not divided: --commit-every counts at least N rows. A row of CSV may be\n"
-        "at most 2 MiB long, one of JSON 64 MiB.\n"
+        "Columns are matched by name. A missing column is null; an unknown one is an error. With a primary key a row takes\n"
+        "the place of the one with its key, or is merged with it (the table's merge-engine); JSON rows may say what they are:\n"
+        "\"_kind\":\"-D\" deletes. A row of CSV may be at most 2 MiB long, one of JSON 64 MiB.\n"
+        "Batches that are read whole (CSV and Parquet, or 8192 rows) are not divided: --commit-every counts at least N rows.\n"
+        "JSON rows of standard input are written 0.1 s after they came, if not before, and committed as --commit-every says: a\n"
+        "slow source wants a small N. CSV of standard input is read to its end first.\n"
+        "--live writes as programs do, which see their rows before the commit. Other processes, pml scan and pml lookup too,\n"
+        "see rows when they are committed; pml realtime status shows how many wait.\n"
         "Every run begins with the first row: run again, with --live as well, it adds the rows again. Going on behind\n"
         "`pml offsets` is for programs that use the library.\n"
         "--overwrite replaces rows in the first commit of the run; with --commit-every later ones add to it.\n",

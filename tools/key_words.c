@@ -36,6 +36,7 @@ void key_words_free(key_words *k)
 {
     key_words_reset(k);
     free(k->values);
+    free(k->lines);
     if (k->schema.release != NULL)
         k->schema.release(&k->schema);
 }
@@ -53,13 +54,14 @@ static void add_value(key_words *k, const char *text, size_t len)
 
 static int wrong(const key_words *k, const char *word, size_t len, const char *why)
 {
-    char names[512];
+    char names[512] = "", where[64] = "";
     size_t at = 0;
-    names[0] = '\0';
     for (int64_t i = 0; i < k->schema.n_children && at < sizeof names; i++)
         at += (size_t)snprintf(names + at, sizeof names - at, "%s%s=...", i == 0 ? "" : ",", k->schema.children[i]->name);
-    return app_say(EXIT_USAGE, "\"%.*s%s\" is no key: %s. A key is %s, or the same as JSON", len > 200 ? 200 : (int)len, word, len > 200 ? "..." : "", why,
-                   names);
+    if (k->line > 0)
+        (void)snprintf(where, sizeof where, "standard input, line %lld: ", (long long)k->line);
+    return app_say(k->line > 0 ? EXIT_ERROR : EXIT_USAGE, "%s\"%.*s%s\" is no key: %s. A key is %s, or the same as JSON", where,
+                   len > 200 ? 200 : (int)len, word, len > 200 ? "..." : "", why, names);
 }
 
 /* ---- JSON ---- */
@@ -154,9 +156,14 @@ static int add_pairs(key_words *k, const char *word, size_t len)
 
 int key_words_add(key_words *k, const char *word, size_t len)
 {
-    size_t blanks = 0;
+    size_t blanks = 0, n = key_words_count(k);
     while (blanks < len && (word[blanks] == ' ' || word[blanks] == '\t'))
         blanks++;
+    if (n == k->lines_cap) {
+        k->lines_cap = k->lines_cap * 2 + 64;
+        k->lines = app_realloc(k->lines, k->lines_cap * sizeof *k->lines);
+    }
+    k->lines[n] = k->line;
     return blanks < len && word[blanks] == '{' ? add_object(k, word, len) : add_pairs(k, word, len);
 }
 

@@ -5,11 +5,12 @@
 #include <string.h>
 
 #include "commands.h"
+#include "input_lines.h"
 #include "key_words.h"
 #include "output.h"
 #include "scan.h"
 
-enum { KEYS_AT_ONCE = 1024, LINE_MAX_BYTES = 16 * 1024 * 1024 };
+enum { KEYS_AT_ONCE = 1024 };
 
 typedef struct looker {
     struct app *app;
@@ -51,54 +52,110 @@ static int print_rows(looker *l, const struct ArrowArray *rows, pml_error *err)
     return rc;
 }
 
-/* Those that were given so far. */
-static int look(looker *l, pml_error *err)
+static int answer(looker *l, const struct ArrowArray *keys, pml_error *err)
 {
-    struct ArrowArray keys = {0}, rows = {0};
-    int rc = pml_lookup_keys(&keys, l->lookup, l->keys.values, l->keys.n, err);
-    if (rc == PML_OK)
-        rc = pml_lookup_get(&rows, l->lookup, &keys, &l->keys.schema, err);
+    struct ArrowArray rows = {0};
+    int rc = pml_lookup_get(&rows, l->lookup, keys, &l->keys.schema, err);
     if (rc == PML_OK && l->out == NULL)
         rc = output_rows_new(&l->out, l->app, &l->schema, l->format, err);
     if (rc == PML_OK)
         rc = print_rows(l, &rows, err);
-    if (keys.release != NULL)
-        keys.release(&keys);
     if (rows.release != NULL)
         rows.release(&rows);
-    key_words_reset(&l->keys);
     return rc;
+}
+
+static int convert(struct ArrowArray *out, looker *l, size_t first, size_t n, pml_error *err)
+{
+    size_t width = (size_t)l->keys.schema.n_children;
+    if (out->release != NULL)
+        out->release(out);
+    return pml_lookup_keys(out, l->lookup, l->keys.values + first * width, n * width, err);
+}
+
+/* One of the keys has a value that is none of its column: says which, with those before it answered. */
+static int fail_at_wrong(looker *l, struct ArrowArray *keys)
+{
+    pml_error err = PML_ERROR_INIT;
+    char text[sizeof err.message];
+    size_t wrong = 0, last = key_words_count(&l->keys) - 1;
+    int rc;
+    while ((rc = convert(keys, l, wrong, 1, &err)) == PML_OK && wrong < last)
+        wrong++;
+    int64_t line = l->keys.lines[wrong];
+    if (line == 0 || rc != PML_E_INVAL)
+        return app_fail(rc, &err);
+    if (wrong > 0) {
+        pml_error other = PML_ERROR_INIT;
+        int before = convert(keys, l, 0, wrong, &other);
+        if (before == PML_OK)
+            before = answer(l, keys, &other);
+        if (before != PML_OK)
+            return app_fail(before, &other);
+    }
+    (void)snprintf(text, sizeof text, "%s", err.message);
+    (void)snprintf(err.message, sizeof err.message, "standard input, line %lld: %.400s", (long long)line, text);
+    err.place = PML_PLACE_ROW; /* wrong input, not a wrong command line */
+    return app_fail(rc, &err);
+}
+
+/* Those that were given so far. EXIT_OK or an exit code, said already. */
+static int look(looker *l)
+{
+    pml_error err = PML_ERROR_INIT;
+    struct ArrowArray keys = {0};
+    int code = EXIT_OK, rc = convert(&keys, l, 0, key_words_count(&l->keys), &err);
+    if (rc == PML_E_INVAL) {
+        code = fail_at_wrong(l, &keys);
+    } else {
+        if (rc == PML_OK)
+            rc = answer(l, &keys, &err);
+        code = rc == PML_OK ? EXIT_OK : app_fail(rc, &err);
+    }
+    if (keys.release != NULL)
+        keys.release(&keys);
+    key_words_reset(&l->keys);
+    return code;
 }
 
 static int add(looker *l, const char *word, size_t len)
 {
-    pml_error err = PML_ERROR_INIT;
     int code = key_words_add(&l->keys, word, len);
-    if (code != EXIT_OK || key_words_count(&l->keys) < KEYS_AT_ONCE)
-        return code;
-    int rc = look(l, &err);
-    return rc == PML_OK ? EXIT_OK : app_fail(rc, &err);
+    return code != EXIT_OK || key_words_count(&l->keys) < KEYS_AT_ONCE ? code : look(l);
 }
 
-/* Lines of standard input; empty ones are passed over. */
+/* Shows all answers: who asks may wait for them with his next line. */
+static int show(looker *l)
+{
+    int code = l->keys.n == 0 ? EXIT_OK : look(l);
+    if (code == EXIT_OK && l->out != NULL)
+        output_rows_flush(l->out);
+    return code;
+}
+
+/* Lines of standard input; empty ones are passed over. As many at once as can be read without waiting. */
 static int add_lines(looker *l)
 {
-    char *line = NULL;
-    size_t room = 0;
-    ssize_t n;
+    input_lines in = {0};
+    const char *line;
+    size_t len;
     int code = EXIT_OK;
-    while (code == EXIT_OK && (n = getline(&line, &room, stdin)) >= 0) {
-        size_t len = (size_t)n;
-        while (len > 0 && (line[len - 1] == '\n' || line[len - 1] == '\r'))
-            len--;
-        if (len > LINE_MAX_BYTES)
-            code = app_say(EXIT_ERROR, "a line of standard input is longer than %d bytes", LINE_MAX_BYTES);
-        else if (len > 0)
-            code = add(l, line, len);
+    while (code == EXIT_OK && !input_lines_ended(&in)) {
+        if (input_lines_take(&in, &line, &len)) {
+            l->keys.line = in.number;
+            if (len > 0)
+                code = add(l, line, len);
+            continue;
+        }
+        if (!input_lines_ready())
+            code = show(l);
+        if (code == EXIT_OK)
+            code = input_lines_read(&in);
     }
-    free(line);
-    if (code == EXIT_OK && ferror(stdin))
-        code = app_say(EXIT_ERROR, "standard input could not be read");
+    if (code != EXIT_OK && l->keys.n > 0) /* those before the wrong one */
+        (void)look(l);
+    l->keys.line = 0;
+    input_lines_free(&in);
     return code;
 }
 
@@ -109,16 +166,16 @@ static int look_up(looker *l, const args *a)
     int rc = key_words_init(&l->keys, l->lookup, &err);
     if (rc == PML_OK)
         rc = pml_lookup_schema(&l->schema, l->lookup, &err);
-    for (size_t i = 1; rc == PML_OK && code == EXIT_OK && i < a->n_operands; i++)
+    if (rc != PML_OK)
+        code = app_fail(rc, &err);
+    for (size_t i = 1; code == EXIT_OK && i < a->n_operands; i++)
         code = strcmp(a->operand[i], "-") == 0 ? add_lines(l) : add(l, a->operand[i], strlen(a->operand[i]));
-    if (rc == PML_OK && code == EXIT_OK && (l->keys.n > 0 || l->out == NULL))
-        rc = look(l, &err);
+    if (code == EXIT_OK && (l->keys.n > 0 || l->out == NULL))
+        code = look(l);
     output_rows_end(l->out);
     key_words_free(&l->keys);
     if (l->schema.release != NULL)
         l->schema.release(&l->schema);
-    if (rc != PML_OK)
-        return app_fail(rc, &err);
     return code == EXIT_OK && l->missing > 0 ? EXIT_NOT_FOUND : code;
 }
 
@@ -166,14 +223,16 @@ const command command_lookup = {
     .operands = "TABLE KEY...",
     .operands_min = 2,
     .operands_max = ARGS_OPERANDS_MAX,
-    .summary = "Print the rows of keys of a table with a primary key.",
+    .summary = "Print the rows that have these keys, of a table with a primary key.",
     .details = "KEY names every column of the primary key, partition columns too where they are part of it: id=7, or dt=2024-01-31,id=7\n"
                "(a comma ends a value only in front of another column of the key), or JSON: {\"dt\":\"2024-01-31\",\"id\":7}. Further members\n"
-               "of the JSON are not looked at, so whole rows are keys, too. - reads keys from standard input, one a line; use it for more\n"
-               "keys than fit on a command line.\n"
-               "Rows come in the order of the keys. A key without a row is said on standard error, and the exit code is 4 then.\n"
+               "of the JSON are not looked at, so whole rows are keys, too. - reads keys from standard input, one a line, any number of\n"
+               "them, and gives the answers so far before it waits for more.\n"
+               "Rows come in the order of the keys, all of one snapshot: that which was the newest when the command began, or the one\n"
+               "asked for; what is not committed is seen only by the process that wrote it. A key without a row is said on standard\n"
+               "error, and the exit code is 4 then.\n"
                "Only the files in which the keys can be are read: on a large table that is far quicker than scan --where.\n",
-    .examples = "  pml lookup flights id=7 id=9 --columns id,delay\n"
+    .examples = "  pml lookup users id=7 id=9 --columns id,name\n"
                 "  pml lookup orders '{\"day\":\"2024-01-31\",\"id\":7}' --json\n"
                 "  pml dump orders --snapshot 3 --columns day,id | pml lookup orders - --json --aligned\n",
     .options = lookup_options,

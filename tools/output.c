@@ -205,6 +205,13 @@ int output_rows_put(output_rows *o, const struct ArrowArray *array, int64_t firs
     return o->grid != NULL ? print_cells(o->grid, o->printer, array, first, n, err) : print_lines(o->printer, array, first, n, err);
 }
 
+void output_rows_flush(output_rows *o)
+{
+    if (o->grid != NULL)
+        grid_flush(o->grid);
+    app_flush();
+}
+
 void output_rows_end(output_rows *o)
 {
     if (o == NULL)

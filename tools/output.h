@@ -16,6 +16,8 @@ int output_stream(struct app *app, struct ArrowArrayStream *stream, output_forma
 typedef struct output_rows output_rows;
 int output_rows_new(output_rows **out, struct app *app, const struct ArrowSchema *schema, output_format format, pml_error *err);
 int output_rows_put(output_rows *o, const struct ArrowArray *array, int64_t first, int64_t n, pml_error *err);
+/* Shows those that came so far. */
+void output_rows_flush(output_rows *o);
 void output_rows_end(output_rows *o); /* NULL allowed */
 /* The next batch; the library's full error on failure. array->release is NULL at the end. */
 int output_next(struct ArrowArrayStream *stream, struct ArrowArray *array, pml_error *err);

@@ -19,7 +19,8 @@ enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 static void print_overview(void)
 {
     app_puts(
-        "pml works with Apache Paimon tables: reads them, writes them, and shows rows before they are committed.\n\n"
+        "pml makes, reads and writes Apache Paimon tables. It shows what is committed; uncommitted rows are seen in the process\n"
+        "that writes them, by programs that use the library.\n\n"
         "Usage: pml COMMAND [OPERAND]... [OPTION]...\n\nCommands:\n");
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
         char line[160];
@@ -30,7 +31,9 @@ static void print_overview(void)
         "\nEvery command explains itself: pml COMMAND --help. The manual: man pml. Version: pml --version.\n\n"
         "Examples:\n"
         "  pml table create flights --columns \"id BIGINT NOT NULL, origin STRING, delay INT\"\n"
-        "  pml ingest flights flights.csv && pml scan flights --where \"delay > 60\" --limit 5\n\n"
+        "  pml ingest flights flights.csv && pml scan flights --where \"delay > 60\" --limit 5\n"
+        "  pml table create users --columns \"id BIGINT NOT NULL, name STRING\" --primary-key id\n"
+        "  pml ingest users users.jsonl && pml lookup users id=7\n\n"
         "TABLE is a directory (with a '/') or a name in the warehouse: --warehouse, $PML_WAREHOUSE or ./warehouse.\n"
         "Data goes to standard output, everything else to standard error.\n\n"
         "Exit codes: 0 done; 1 error (input/output, damaged data, a wrong row); 2 wrong command line; 3 the table "

@@ -92,9 +92,9 @@ const command command_realtime_status = {
     .operands = "[TABLE]",
     .operands_min = 0,
     .operands_max = 1,
-    .summary = "Show how the processes are that write a table live: memory, rows, delays.",
-    .details = "Without TABLE: of all tables. Shown are processes of this user on this machine, as of their last write, at most a second\n"
-               "before: `pml ingest --live`, and programs that write the JSON of pml_rt_status_print to the same folder ($PML_RUNTIME_DIR, else paimonlive\n"
+    .summary = "Show the processes that write a table live: rows, memory, delays.",
+    .details = "Without TABLE: of all tables. Shown are processes of this user on this machine, as they were a second ago:\n"
+               "`pml ingest --live`, and programs that write the JSON of pml_rt_status_print to the same folder ($PML_RUNTIME_DIR, else paimonlive\n"
                "in $XDG_RUNTIME_DIR, else paimonlive-UID in the folder for temporary files). Up to which offset a table is: pml offsets.\n"
                "What the numbers mean: docs/realtime.md, \"Metrics\". Exit code 4: nobody writes live.\n",
     .examples = "  pml realtime status flights\n"

@@ -191,6 +191,7 @@ const command command_table_create = {
                "{\"fields\":[{\"name\":\"id\",\"type\":\"INT NOT NULL\"}],\"partitionKeys\":[],\"options\":{}}\n",
     .examples =
         "  pml table create flights --columns \"id BIGINT NOT NULL, origin STRING, day DATE\" --partition-by day\n"
+        "  pml table create users --columns \"id BIGINT NOT NULL, name STRING\" --primary-key id --live\n"
         "  pml table create /data/db/events schema.json --live --bucket 4 --bucket-key id\n",
     .options = create_options,
     .run = run_create};

@@ -29,19 +29,23 @@ typedef struct pml_rows_options {
     int32_t format;     /* PML_ROWS_* */
     char csv_delimiter; /* 0: ',' */
     uint8_t csv_no_header;
-    uint8_t reserved[2];
+    uint8_t realtime; /* 1: the rows are for a real-time writer; what it alone refuses is a wrong row of the input, too */
+    uint8_t reserved;
     const char *csv_null; /* text that means null; NULL: empty */
     int64_t batch_rows;   /* 0: 8192 */
-    /* Progress: called now and then with the bytes consumed and the file's size (-1: unknown). May be NULL. */
+    /* Progress: called now and then with the bytes consumed and the file's size (-1: unknown), in the caller's thread; about every
+       second while standard input has none. May be NULL. */
     void (*progress)(void *ctx, int64_t bytes_done, int64_t bytes_total);
     void *progress_ctx;
 } pml_rows_options;
-#define PML_ROWS_OPTIONS_INIT {sizeof(pml_rows_options), 0, 0, 0, {0}, NULL, 0, NULL, NULL}
+#define PML_ROWS_OPTIONS_INIT {sizeof(pml_rows_options), 0, 0, 0, 0, 0, NULL, 0, NULL, NULL}
 
 /* Opens a file ("-": standard input, JSON and CSV) as a stream of batches in the table's columns. Columns are matched by name;
    a missing column is null (an error for a NOT NULL column); an unknown one is an error. JSON rows may have "_kind":
    with a primary key the stream has one more column behind the table's for it, _VALUE_KIND, as pml_writer_write takes it; without one kinds
-   other than +I are PML_E_UNSUPPORTED. Errors name file and line. Returns owned. */
+   other than +I are PML_E_UNSUPPORTED. JSON of standard input: a batch also ends when no more came for 0.1 s, so that rows of a slow
+   source are not held back; with the batches behind it, it makes up batch_rows. CSV of standard input is read to its end before the
+   call returns. Errors name file and line. Returns owned. */
 PML_API int pml_rows_open(struct ArrowArrayStream *out, pml_table *table, const char *path, const pml_rows_options *options,
                           pml_error *err);
 

@@ -155,8 +155,8 @@ out:
 static int cast_numbers(bool *done, struct ArrowArray *out, run *r, const pml_cast *c, range in)
 {
     size_t from = pml_layout__width(c->from), to = pml_layout__width(c->to);
-    *done = (pml_cast__is_integer(c->from) || pml_cast__is_floating(c->from)) &&
-            (pml_cast__is_integer(c->to) || pml_cast__is_floating(c->to));
+    *done = (pml_cast__is_integer(c->from) || pml_type__is_float(c->from)) &&
+            (pml_cast__is_integer(c->to) || pml_type__is_float(c->to));
     if (!*done)
         return PML_OK;
     PML_RETURN_IF(copy_validity(out, r, &in));

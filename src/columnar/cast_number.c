@@ -244,14 +244,14 @@ static int decimal_to_number(pml_value *out, const pml_cast *c, const pml_value 
 
 pml_cast_rule pml_cast_rule__number(const pml_type *from, const pml_type *to)
 {
-    bool number = pml_cast__is_integer(to) || pml_cast__is_floating(to) || to->kind == PML_TYPE_DECIMAL;
+    bool number = pml_cast__is_integer(to) || pml_type__is_float(to) || to->kind == PML_TYPE_DECIMAL;
     if (pml_cast__is_integer(from) && to->kind == PML_TYPE_BOOLEAN)
         return integer_to_boolean;
     if (!number)
         return NULL;
     if (pml_cast__is_integer(from) || from->kind == PML_TYPE_BOOLEAN)
         return from_integer;
-    if (pml_cast__is_floating(from))
+    if (pml_type__is_float(from))
         return to->kind == PML_TYPE_DECIMAL ? floating_to_decimal : floating_to_number;
     return from->kind == PML_TYPE_DECIMAL ? decimal_to_number : NULL;
 }

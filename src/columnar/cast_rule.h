@@ -52,11 +52,6 @@ static inline bool pml_cast__is_integer(const pml_type *t)
     return t->kind >= PML_TYPE_TINYINT && t->kind <= PML_TYPE_BIGINT;
 }
 
-static inline bool pml_cast__is_floating(const pml_type *t)
-{
-    return t->kind == PML_TYPE_FLOAT || t->kind == PML_TYPE_DOUBLE;
-}
-
 static inline bool pml_cast__is_text(const pml_type *t)
 {
     return t->kind == PML_TYPE_CHAR || t->kind == PML_TYPE_VARCHAR;

@@ -107,7 +107,7 @@ pml_cast_rule pml_cast_rule__text(const pml_type *from, const pml_type *to)
         return text_to_text;
     if (binary)
         return bytes_to_text;
-    if (pml_cast__is_integer(from) || pml_cast__is_floating(from) || from->kind == PML_TYPE_DECIMAL || from->kind == PML_TYPE_BOOLEAN)
+    if (pml_cast__is_integer(from) || pml_type__is_float(from) || from->kind == PML_TYPE_DECIMAL || from->kind == PML_TYPE_BOOLEAN)
         return value_to_text;
     /* Java has these for STRING only. */
     bool time = from->kind == PML_TYPE_DATE || from->kind == PML_TYPE_TIME || pml_cast__is_timestamp(from);

@@ -88,6 +88,11 @@ enum {
 int32_t pml_type__element_id(int32_t field_id, int depth);
 int32_t pml_type__map_key_id(int32_t field_id, int depth);
 
+/* FLOAT DOUBLE: as keys other ones for those who compare numbers than for those who look at bits (-0.0, NaN). */
+static inline bool pml_type__is_float(const pml_type *t)
+{
+    return t->kind == PML_TYPE_FLOAT || t->kind == PML_TYPE_DOUBLE;
+}
 bool pml_type__is_nested(const pml_type *t); /* ARRAY MULTISET MAP ROW VECTOR VARIANT */
 /* Deep equality; ids, names, descriptions and defaults of ROW members count. ignore_nullable: NOT NULL does not. */
 bool pml_type__equal(const pml_type *a, const pml_type *b, bool ignore_nullable);

@@ -179,12 +179,13 @@ static int gather_text(struct ArrowArray *out, const gather *g, const struct Arr
     for (int64_t i = 0; i < s.n; i++) {
         int64_t row = s.rows[i] + s.base, start = pml_load_i32(offsets, row);
         if (start != to) {
-            pml_text_copy(&dst, dst_safe, src + from, src_safe, to - from);
+            pml_text_copy(dst, dst_safe, src + from, src_safe, to - from);
+            dst += to - from;
             from = start;
         }
         to = pml_load_i32(offsets, row + 1);
     }
-    pml_text_copy(&dst, dst_safe, src + from, src_safe, to - from);
+    pml_text_copy(dst, dst_safe, src + from, src_safe, to - from);
 out:
     return rc;
 }

@@ -218,11 +218,11 @@ static int gather_fixed(struct ArrowArray *out, const refs_gather *g, size_t wid
 }
 
 /* Writes the n + 1 offsets. Returns where they end; negative: some go backwards. */
-INLINE int64_t fill_offsets(uint8_t *dst, const refs_gather *g, bool nulls)
+INLINE int64_t fill_offsets(uint8_t *dst, int64_t *longest, const refs_gather *g, bool nulls)
 {
     const uint8_t *const *values = g->values;
     const pml_row_ref *refs = g->refs;
-    int64_t sum = 0, wrong = 0;
+    int64_t sum = 0, wrong = 0, most = 0;
     pml_put_le32(dst, 0);
     for (int64_t i = 0, n = g->n; i < n; i++) {
         pml_row_ref r = refs[i];
@@ -231,28 +231,47 @@ INLINE int64_t fill_offsets(uint8_t *dst, const refs_gather *g, bool nulls)
             int64_t from = pml_load_i32(offsets, 0), len = pml_load_i32(offsets, 1) - from;
             wrong |= from | len;
             sum += len;
+            most = len > most ? len : most;
         }
         pml_put_le32(dst + (i + 1) * 4, (uint32_t)sum);
     }
+    *longest = most;
     return wrong < 0 ? -1 : sum;
 }
 
-/* ends: the offsets that were made, which say how long the texts are. */
-INLINE void fill_text(uint8_t *dst, int64_t total, const refs_gather *g, const uint8_t *ends, bool nulls)
+/* ends: the offsets that were made, which say how long the texts are. step: 0, or so many bytes are no less than any text has: nobody has to
+   ask for the length of each, which no processor foresees. */
+INLINE void fill_text(uint8_t *dst, int64_t total, const refs_gather *g, const uint8_t *ends, bool nulls, size_t step)
 {
     const uint8_t *dst_safe = pml_text_safe(dst, dst + total), *const *values = g->values;
     const pml_row_ref *refs = g->refs;
     const text_source *texts = g->texts;
-    int64_t from = 0;
-    for (int64_t i = 0, n = g->n; i < n; i++) {
-        int64_t to = pml_load_i32(ends, i + 1), len = to - from;
+    for (int64_t i = 0, n = g->n, from = 0, to; i < n; i++, from = to) {
         pml_row_ref r = refs[i];
-        from = to;
+        to = pml_load_i32(ends, i + 1);
         if (nulls && r.batch == PML_REF_NULL)
             continue;
         const text_source *s = &texts[r.batch];
-        pml_text_copy(&dst, dst_safe, s->text + pml_load_i32(values[r.batch], r.row), s->safe, len);
+        const uint8_t *src = s->text + pml_load_i32(values[r.batch], r.row);
+        if (step > 0 && ((src <= s->safe) & (dst + from <= dst_safe)))
+            pml_text_step(dst + from, src, step);
+        else
+            pml_text_copy(dst + from, dst_safe, src, s->safe, to - from);
     }
+}
+
+static void fill_texts(uint8_t *dst, int64_t total, int64_t longest, const refs_gather *g, const uint8_t *ends)
+{
+    if (g->nulls)
+        fill_text(dst, total, g, ends, true, 0);
+    else if (longest <= PML_TEXT_TINY)
+        fill_text(dst, total, g, ends, false, PML_TEXT_TINY);
+    else if (longest <= PML_TEXT_SMALL)
+        fill_text(dst, total, g, ends, false, PML_TEXT_SMALL);
+    else if (longest <= PML_TEXT_SHORT)
+        fill_text(dst, total, g, ends, false, PML_TEXT_SHORT);
+    else
+        fill_text(dst, total, g, ends, false, 0);
 }
 
 static int gather_text(struct ArrowArray *out, const refs_gather *g)
@@ -260,7 +279,7 @@ static int gather_text(struct ArrowArray *out, const refs_gather *g)
     uint8_t *ends = pml_array__alloc(out, 1, ((size_t)g->n + 1) * 4);
     if (ends == NULL)
         return pml_error__no_memory(g->err);
-    int64_t total = g->nulls ? fill_offsets(ends, g, true) : fill_offsets(ends, g, false);
+    int64_t longest, total = g->nulls ? fill_offsets(ends, &longest, g, true) : fill_offsets(ends, &longest, g, false);
     if (total < 0)
         return pml_error__set(g->err, PML_E_INVAL, "offsets of a variable-width column go backwards");
     if (total > INT32_MAX)
@@ -269,10 +288,8 @@ static int gather_text(struct ArrowArray *out, const refs_gather *g)
     uint8_t *dst = pml_array__alloc(out, 2, (size_t)total);
     if (dst == NULL)
         return pml_error__no_memory(g->err);
-    if (total > 0 && g->nulls)
-        fill_text(dst, total, g, ends, true);
-    else if (total > 0)
-        fill_text(dst, total, g, ends, false);
+    if (total > 0)
+        fill_texts(dst, total, longest, g, ends);
     return PML_OK;
 }
 

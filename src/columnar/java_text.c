@@ -150,7 +150,7 @@ static int append_sql_time(pml_buf *out, const pml_type *t, const pml_value *v)
 
 static int refuse(const char *what, pml_error *err)
 {
-    return pml_error__set(err, PML_E_UNSUPPORTED, "Java's text of a %s value cannot be made", what);
+    return pml_error__set(err, PML_E_UNSUPPORTED, "Java's text of %s values cannot be made", what);
 }
 
 /* What both forms agree on. */

@@ -75,7 +75,7 @@ static void update_keys64(column_state *c, const pml_type *t, const struct Arrow
     c->min64 = min;
     c->max64 = max;
     /* NaN has the largest key. */
-    if ((t->kind == PML_TYPE_FLOAT || t->kind == PML_TYPE_DOUBLE) && max == pml_key__nan(t))
+    if (pml_type__is_float(t) && max == pml_key__nan(t))
         c->nan = true;
 }
 

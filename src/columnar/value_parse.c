@@ -237,12 +237,12 @@ static int refuse(const pml_type *t, const char *word, const char *p, size_t len
     int shown = len > SHOWN_MAX ? SHOWN_MAX : (int)len;
     const char *more = len > SHOWN_MAX ? "..." : "";
     if (t->kind == PML_TYPE_DECIMAL)
-        return pml_error__set(err, PML_E_INVAL, "'%.*s%s' is not a DECIMAL(%d, %d) value", shown, p, more, t->precision,
+        return pml_error__set(err, PML_E_INVAL, "'%.*s%s' is no DECIMAL(%d, %d) value", shown, p, more, t->precision,
                               t->scale);
     if (t->kind == PML_TYPE_TIMESTAMP || t->kind == PML_TYPE_TIMESTAMP_LTZ)
-        return pml_error__set(err, PML_E_INVAL, "'%.*s%s' is not a %s value of precision %d", shown, p, more, word,
+        return pml_error__set(err, PML_E_INVAL, "'%.*s%s' is no %s value of precision %d", shown, p, more, word,
                               t->precision);
-    return pml_error__set(err, PML_E_INVAL, "'%.*s%s' is not a %s value", shown, p, more, word);
+    return pml_error__set(err, PML_E_INVAL, "'%.*s%s' is no %s value", shown, p, more, word);
 }
 
 int pml_value__parse(pml_value *out, pml_arena *arena, const pml_type *t, const char *p, size_t len, pml_error *err)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "format/avro_columns.h"
 
+#include <assert.h>
+
 #include "columnar/batch.h"
 #include "columnar/value.h"
 
@@ -64,6 +66,7 @@ static int plant_entries(tree *b, pml_avro_field *want, pml_avro_node *map)
     want->n_children = map->n_children = 1;
     map->children[0] = b->next;
     PML_RETURN_IF(plant(b, entries, want->name, entry));
+    assert(entries->n_children == 2); /* those of the ROW above */
     entries->nullable = false;
     ((pml_avro_field *)(uintptr_t)entries->children)[0].nullable = false; /* the key: there, and not null */
     return PML_OK;

@@ -6,6 +6,8 @@
  */
 #include "format/avro_container.h"
 
+#include <assert.h>
+
 #include "format/avro_decode.h"
 
 enum {
@@ -33,8 +35,11 @@ static int window_need(pml_avro_container *c, const uint8_t **p, uint64_t at, ui
         c->window_len = 0;
         pml_buf__reset(&c->read);
         uint8_t *to = pml_buf__reserve(&c->read, (size_t)len);
-        if (to == NULL)
-            return pml_buf__check(&c->read, err);
+        if (to == NULL) {
+            int rc = pml_buf__check(&c->read, err);
+            assert(rc != PML_OK);
+            return rc;
+        }
         PML_RETURN_IF(pml_input__read_at(c->in, (int64_t)at, to, (size_t)len, err));
         c->window = to;
         c->window_at = at;

@@ -139,6 +139,7 @@ static int array_block(pml_avro_reader *r, const pml_avro_op *head, avro_run *ru
 /* One turn of the loop of a wanted array: moves the base to the next item, or closes the array. */
 static int array_turn(pml_avro_reader *r, const pml_avro_op *head, avro_run *run, bool *enter, pml_error *err)
 {
+    assert(run->depth > 0); /* the program enters each array before it turns in it */
     avro_frame *f = &run->frames[run->depth - 1];
     if (f->done == f->n)
         PML_RETURN_IF(array_block(r, head, run, f, err));
@@ -209,6 +210,7 @@ static int run_program(pml_avro_reader *r, avro_run *run, pml_error *err)
             pc++;
             break;
         case PML_AVRO_OP_RECORD_END:
+            assert(run->depth > 0);
             run->base = run->frames[--run->depth].base;
             pc++;
             break;

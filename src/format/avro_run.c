@@ -97,8 +97,9 @@ static inline int append_bytes(avro_run *run, pml_avro_node *node)
     return PML_OK;
 }
 
-/* Java's sums of few digits go beyond their precision, and its reader (Decimal.fromBigDecimal) makes null of what has too many. */
-static int append_decimal(avro_run *run, pml_avro_node *node)
+/* Java's sums of few digits go beyond their precision, and its reader (Decimal.fromBigDecimal) makes null of what has too many. So it does
+   of keys of maps, which are never null in Arrow: such a file is damaged, since all keys fit that were written. */
+static int append_decimal(avro_run *run, pml_avro_node *node, bool null_allowed)
 {
     pml_bytes v;
     PML_RETURN_IF(room(run, node));
@@ -112,7 +113,7 @@ static int append_decimal(avro_run *run, pml_avro_node *node)
     for (size_t i = 0; i < v.len && fits; i++)
         sum = sum << 8 | v.ptr[i];
     if (!fits || !pml_decimal__fits((pml_int128)sum, node->type->precision))
-        return node->type->nullable ? pml_avro_node__append_null(run->columns, node) : RUN_CUT;
+        return null_allowed ? pml_avro_node__append_null(run->columns, node) : RUN_CUT;
     memcpy(node->values + (size_t)node->n++ * sizeof sum, &sum, sizeof sum);
     return PML_OK;
 }
@@ -142,7 +143,7 @@ static inline int append_value(avro_run *run, pml_avro_node *node, const pml_avr
     case PML_AVRO_OP_DOUBLE: return append_fixed(run, node, 8);
     case PML_AVRO_OP_BOOLEAN: return append_boolean(run, node);
     case PML_AVRO_OP_BYTES: return append_bytes(run, node);
-    case PML_AVRO_OP_DECIMAL: return append_decimal(run, node);
+    case PML_AVRO_OP_DECIMAL: return append_decimal(run, node, op->null_allowed);
     case PML_AVRO_OP_TIMES:
     case PML_AVRO_OP_DIVIDED: return append_scaled(run, node, op);
     default: return pml_avro__skip(op, &run->p, run->end) ? PML_OK : RUN_CUT;

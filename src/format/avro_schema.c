@@ -85,6 +85,7 @@ static int compile_primitive(avro_compiler *c, const avro_primitive *p, const js
     pml_avro_op op = place_op(at, p->skip);
     op.n = p->fixed;
     if (at->want != NULL && at->want->kind == PML_AVRO_COLUMN) {
+        op.null_allowed = at->want->nullable && at->want->type->nullable;
         if (!pml_avro__column_op(&op, at->want->type, p->name, declared))
             return compile_mismatch(c, at, p->name);
     } else if (at->want != NULL) {
@@ -150,7 +151,7 @@ static int compile_fields(avro_compiler *c, const json_t *record, avro_place at,
         return pml_avro_compiler__corrupt(c, "a record has no fields", NULL);
     PML_TRY(pml_avro_wanted__init(&w, c, want, n_want));
     for (size_t i = 0; i < json_array_size(fields); i++) {
-        size_t size;
+        size_t size = 0;
         PML_TRY(compile_field(c, json_array_get(fields, i), at, &w, &size));
         *size_min += size; /* as many fixed types of PML_AVRO_FIXED_MAX bytes as the limit has ops: far below SIZE_MAX */
     }

@@ -37,7 +37,7 @@ typedef enum pml_avro_opcode {
 typedef struct pml_avro_op {
     uint8_t code;       /* pml_avro_opcode */
     int8_t null_branch; /* UNION: 0 or 1; -1: a union of one branch without null */
-    bool null_allowed;  /* UNION */
+    bool null_allowed;  /* UNION; DECIMAL: of too many digits */
     uint32_t slot;      /* where the value goes, relative to the open record or item */
     uint32_t n;         /* SKIP_FIXED, RECORD, TIMES, DIVIDED; UNION: branches; ARRAY, SKIP_ITEMS: least bytes of an item */
     uint32_t target;    /* UNION, loops */

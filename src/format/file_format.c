@@ -60,6 +60,7 @@ static int refuse_descriptors(const char *path, const pml_format_read *request, 
 int pml_format__open(struct ArrowArrayStream *out, pml_env *env, const char *format, const char *path,
                      const pml_format_read *request, pml_error *err)
 {
+    *out = (struct ArrowArrayStream){0};
     PML_RETURN_IF(pml_format__check_readable(format, path, request->untrusted, err));
     if (strcmp(format, "blob") == 0)
         return pml_blob__open(out, env, path, request, err);

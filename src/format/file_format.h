@@ -54,7 +54,8 @@ extern const pml_field pml_format_position; /* BIGINT NOT NULL */
 /* PML_E_UNSUPPORTED, by name, when files of this format are not read; untrusted as in pml_format_read. */
 int pml_format__check_readable(const char *format, const char *path, bool untrusted, pml_error *err);
 
-/* Opens `path` and streams its rows. n_fields may be 0: batches then only carry lengths. The stream owns the file. */
+/* Opens `path` and streams its rows. n_fields may be 0: batches then only carry lengths. The stream owns the file; on
+   an error it is a released one. */
 int pml_format__open(struct ArrowArrayStream *out, pml_env *env, const char *format, const char *path,
                      const pml_format_read *request, pml_error *err);
 

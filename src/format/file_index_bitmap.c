@@ -125,7 +125,7 @@ static int block_of(pml_index_cursor *block, const bitmaps *b, const pml_value *
 
 static int find_2(bool *found, int32_t *at, int32_t *length, const bitmaps *b, const pml_value *key)
 {
-    pml_index_cursor c;
+    pml_index_cursor c = {.bad = true};
     PML_RETURN_IF(block_of(&c, b, key));
     if (c.bad)
         return PML_OK;

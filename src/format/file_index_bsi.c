@@ -151,7 +151,7 @@ static bool is_answered(const pml_pred *leaf)
 {
     pml_type_kind k = leaf->type->kind;
     return leaf->op >= PML_PRED_EQ && leaf->op <= PML_PRED_IS_NOT_NULL && pml_index_key__fits(leaf->type) && k != PML_TYPE_BOOLEAN &&
-           k != PML_TYPE_FLOAT && k != PML_TYPE_DOUBLE && k != PML_TYPE_CHAR && k != PML_TYPE_VARCHAR;
+           !pml_type__is_float(leaf->type) && k != PML_TYPE_CHAR && k != PML_TYPE_VARCHAR;
 }
 
 int pml_index__bsi(pml_index_answer *out, const pml_index_question *q)

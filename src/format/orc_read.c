@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ORC files in. Columns, types and units are the bridge's work; here are the checks around it, the stripes of a part and the zone of
- * legacy instants. The predicate leaves nothing out: Arrow shows no statistics of stripes.
+ * legacy instants. Stripes are left out whose statistics exclude the predicate, and those without a wanted row.
  */
 #include "format/orc.h"
 
@@ -24,7 +24,6 @@ typedef struct orc_reader {
     const char *path;
     const pml_field *fields; /* copies in the arena */
     size_t n_fields;
-    pml_row_range range; /* the whole file */
     pml_selection selection;
 } orc_reader;
 
@@ -56,20 +55,99 @@ static int reader_next(void *owner, struct ArrowArray *out, pml_error *err)
     return PML_OK;
 }
 
+/* ---- stripes ---- */
+
+/* Whether the numbers of the file are values of the type: the least text with blanks is no bound of CHAR, which has lost them. */
+static bool stat_value(pml_value *v, const pml_type *t, uint32_t kind, int64_t i, const uint8_t *ptr, size_t len)
+{
+    bool number = (t->kind >= PML_TYPE_TINYINT && t->kind <= PML_TYPE_BIGINT) || t->kind == PML_TYPE_DATE;
+    if (kind == PML_BRIDGE_STAT_INT && number)
+        *v = (pml_value){.kind = PML_VALUE_INT, .i = i};
+    else if (kind == PML_BRIDGE_STAT_BYTES && t->kind == PML_TYPE_VARCHAR)
+        *v = (pml_value){.kind = PML_VALUE_BYTES, .bytes = {ptr, len}};
+    else
+        return false;
+    return true;
+}
+
+typedef struct asking {
+    orc_reader *r;
+    int32_t stripe;
+    pml_column_stats *stats;
+    size_t n;
+    int rc;
+    pml_error *err;
+} asking;
+
+/* A column of the predicate, once or several times. */
+static void ask(void *arg, int32_t field_id)
+{
+    asking *a = arg;
+    const pml_field *f = NULL;
+    pml_bridge_stat s;
+    for (size_t i = 0; i < a->r->n_fields; i++)
+        f = a->r->fields[i].id == field_id ? &a->r->fields[i] : f;
+    for (size_t i = 0; i < a->n && f != NULL; i++)
+        f = a->stats[i].field_id == field_id ? NULL : f;
+    if (f == NULL || a->n == a->r->n_fields || a->rc != PML_OK)
+        return;
+    a->rc = a->r->bridge->orc_stripe_stat(&s, a->r->file, a->stripe, f->name, a->err);
+    pml_column_stats *to = &a->stats[a->n];
+    *to = (pml_column_stats){.field_id = field_id, .null_count = s.null_count};
+    if (a->rc == PML_OK && stat_value(&to->min, &f->type, s.kind, s.min_i, s.min_ptr, s.min_len) &&
+        stat_value(&to->max, &f->type, s.kind, s.max_i, s.max_ptr, s.max_len))
+        a->n++;
+}
+
+static int may_match(bool *out, orc_reader *r, const pml_format_read *q, int32_t stripe, int64_t first, pml_column_stats *stats,
+                     pml_error *err)
+{
+    const int64_t rows = r->bridge->orc_stripe_rows(r->file, stripe);
+    asking a = {.r = r, .stripe = stripe, .stats = stats, .err = err};
+    *out = q->rows == NULL || pml_row_set__any(q->rows, first, first + rows);
+    if (!*out || q->predicate == NULL)
+        return PML_OK;
+    pml_pred__columns(q->predicate, ask, &a);
+    *out = a.rc != PML_OK || pml_pred__may_match(q->predicate, stats, a.n, rows);
+    return a.rc;
+}
+
+/* Sets left_out and the ranges that the others are. */
+static int choose_stripes(uint8_t **left_out, orc_reader *r, const pml_format_read *q, pml_bridge_orc_request *request, pml_error *err)
+{
+    const size_t n = (size_t)r->bridge->orc_stripes(r->file);
+    int64_t first = 0;
+    uint8_t *out = *left_out = pml_arena__array(&r->arena, n, sizeof *out);
+    pml_row_range *ranges = pml_arena__array(&r->arena, n, sizeof *ranges);
+    pml_column_stats *stats = pml_arena__array(&r->arena, r->n_fields, sizeof *stats);
+    if (out == NULL || ranges == NULL || stats == NULL)
+        return pml_error__no_memory(err);
+    r->selection.ranges = ranges;
+    for (int32_t i = 0; i < request->end_stripe; i++) {
+        int64_t end = first + r->bridge->orc_stripe_rows(r->file, i);
+        bool may = false;
+        if (i >= request->first_stripe && first < end)
+            PML_RETURN_IF(may_match(&may, r, q, i, first, stats, err));
+        out[i] = !may;
+        if (may)
+            ranges[r->selection.n_ranges++] = (pml_row_range){first, end};
+        first = end;
+    }
+    return PML_OK;
+}
+
 static int open_stream(orc_reader *r, const pml_format_read *q, const struct ArrowSchema *schema, pml_error *err)
 {
     int64_t stripes = r->bridge->orc_stripes(r->file), parts = q->parts > 1 ? q->parts : 1, part = parts > 1 ? q->part : 0;
-    if (q->rows != NULL || q->positions) { /* which rows a stripe holds is not known before it is read: all are in the first part */
-        stripes = part == 0 ? stripes : 0;
-        part = 0;
-        parts = 1;
-    }
-    const pml_bridge_orc_request request = {.first_stripe = (int32_t)(stripes * part / parts),
+    pml_bridge_orc_request request = {.first_stripe = (int32_t)(stripes * part / parts),
                                             .end_stripe = (int32_t)(stripes * (part + 1) / parts),
                                             .schema = schema,
                                             .own_schema = q->own_schema,
                                             .n_optional = (uint32_t)q->n_optional,
                                             .zone_offset = q->orc_ltz_exact ? NULL : pml_zone__offset};
+    uint8_t *left_out;
+    PML_RETURN_IF(choose_stripes(&left_out, r, q, &request, err));
+    request.left_out = left_out;
     return r->bridge->orc_stream(&r->stream, r->file, &request, err);
 }
 
@@ -89,9 +167,7 @@ static int open_file(orc_reader *r, const char *path, const pml_format_read *q, 
     PML_RETURN_IF(r->bridge->orc_open(&r->file, &input, &memory, &options, err)); /* owns the input on any return */
     int64_t rows = r->bridge->orc_rows(r->file);
     PML_RETURN_IF(pml_selection__check(q->rows, rows, path, err));
-    r->range = (pml_row_range){0, rows};
-    r->selection =
-        (pml_selection){.env = r->env, .rows = q->rows, .ranges = &r->range, .n_ranges = 1, .positions = q->positions};
+    r->selection = (pml_selection){.env = r->env, .rows = q->rows, .positions = q->positions};
     return pml_format__check_identity(path, q, input.size_bytes, rows, err);
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "format/parquet_match.h"
 
+#include <assert.h>
+
 #include "format/read_common.h"
 
 enum {
@@ -61,11 +63,12 @@ static int row_add(matcher *m, int64_t row, pml_error *err)
         pml_bridge_rows *v = pml_arena__array(m->f->arena, cap, sizeof *v);
         if (v == NULL)
             return pml_error__no_memory(err);
-        if (m->n_out > 0)
+        if (m->v != NULL)
             memcpy(v, m->v, m->n_out * sizeof *v);
         m->v = v;
         m->cap = cap;
     }
+    assert(m->v != NULL);
     m->v[m->n_out++] = (pml_bridge_rows){.group = from->group, .first = row, .end = row + 1};
     m->total++;
     return PML_OK;

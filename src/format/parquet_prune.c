@@ -16,6 +16,7 @@
  */
 #include "format/parquet_prune.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -197,11 +198,12 @@ static int range_append(chooser *c, int32_t group, int64_t first, int64_t end, p
         pml_bridge_rows *v = pml_arena__array(c->f->arena, wider, sizeof *v);
         if (v == NULL)
             return pml_error__no_memory(err);
-        if (out->n > 0)
+        if (out->v != NULL)
             memcpy(v, out->v, out->n * sizeof *v);
         out->v = v;
         c->cap = wider;
     }
+    assert(out->v != NULL);
     out->v[out->n++] = (pml_bridge_rows){.group = group, .first = first, .end = end};
     return PML_OK;
 }

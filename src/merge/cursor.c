@@ -157,11 +157,12 @@ int pml_cursor__refill(pml_cursor *c, pml_cursor_rules *rules, bool *ended, pml_
     if (seam && rules->form.changed)
         (void)pml_prefix_form__load(&last, &rules->form, last_batch, last_row, 1, c->number);
     uint32_t left = c->batch_rows - c->end, n = left < PML_KEYS_CHUNK ? left : PML_KEYS_CHUNK;
-    c->row = c->begin = c->end;
+    c->begin = c->end;
     c->end += n;
     int64_t good = pml_prefix_form__load(c->keys, &rules->form, rules->window.batches[c->batch], c->begin, n, c->number);
     if (good < n)
         return cursor_corrupt(c, c->begin + good, NOT_SORTED, err);
+    pml_cursor__stand(c, c->begin);
     PML_RETURN_IF(check_kinds(c, err));
     if (seam)
         PML_RETURN_IF(check_seam(c, rules, last, last_batch, last_row, err));
@@ -170,6 +171,8 @@ int pml_cursor__refill(pml_cursor *c, pml_cursor_rules *rules, bool *ended, pml_
 
 void pml_cursor__reload(pml_cursor *c, const pml_cursor_rules *rules)
 {
-    if (c->standing)
-        (void)pml_prefix_form__load(c->keys, &rules->form, rules->window.batches[c->batch], c->begin, c->end - c->begin, c->number);
+    if (!c->standing)
+        return;
+    (void)pml_prefix_form__load(c->keys, &rules->form, rules->window.batches[c->batch], c->begin, c->end - c->begin, c->number);
+    pml_cursor__stand(c, c->row);
 }

@@ -11,8 +11,13 @@
 #include "merge/row_order.h"
 #include "merge/window.h"
 
+/* What the keys of a run take: room for one that is never looked at, and some more, so that those of several runs do not meet in the same
+   places of a cache. */
+enum { PML_CURSOR_KEYS = PML_KEYS_CHUNK + 36 };
+
 typedef struct pml_cursor {
     /* What every row needs. */
+    pml_key_prefix ahead; /* of the row behind that at hand, if the stretch has it: what comes next is known before it is asked for */
     pml_key_prefix *keys; /* of rows [begin, end) */
     uint32_t row, begin, end;
     uint32_t batch;           /* in the window */
@@ -47,6 +52,13 @@ void pml_cursor__reload(pml_cursor *c, const pml_cursor_rules *rules);
 static inline pml_key_prefix pml_cursor__key(const pml_cursor *c)
 {
     return c->keys[c->row - c->begin];
+}
+
+/* Stands at a row of the stretch. */
+static inline void pml_cursor__stand(pml_cursor *c, uint32_t row)
+{
+    c->row = row;
+    c->ahead = c->keys[row - c->begin + 1];
 }
 
 static inline int64_t pml_cursor__sequence(const pml_cursor *c, uint32_t row)

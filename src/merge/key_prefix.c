@@ -54,7 +54,7 @@ static void load_integers(pml_key_prefix *out, const pml_prefix_column *c, const
     assert(bits > 0 && bits <= 64);
     uint64_t sign = (uint64_t)1 << (bits - 1), mask = UINT64_MAX >> (64 - bits);
     pml_keys__load(keys, c->type, a, row, n);
-    if (c->type->kind == PML_TYPE_FLOAT || c->type->kind == PML_TYPE_DOUBLE)
+    if (pml_type__is_float(c->type))
         for (int64_t i = 0; i < n; i++)
             keys[i] += keys[i] == -1; /* -0.0 is the same key as 0.0 */
     for (int64_t i = 0; i < n; i++)

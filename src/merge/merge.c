@@ -26,12 +26,12 @@ static int check_request(const pml_merge_request *r, size_t n, pml_error *err)
 static int merge_take_runs(pml_merge *m, const pml_run *runs, size_t n, pml_error *err)
 {
     pml_cursor *cursors = pml_arena__array(&m->arena, n, sizeof *cursors);
-    pml_key_prefix *keys = pml_arena__array(&m->arena, n * PML_KEYS_CHUNK, sizeof *keys);
+    pml_key_prefix *keys = pml_arena__array(&m->arena, n * PML_CURSOR_KEYS, sizeof *keys);
     if (n > 0 && (cursors == NULL || keys == NULL))
         return pml_error__no_memory(err);
     for (size_t i = 0; i < n; i++) {
         cursors[i].run = runs[i];
-        cursors[i].keys = keys + i * PML_KEYS_CHUNK;
+        cursors[i].keys = keys + i * PML_CURSOR_KEYS;
         cursors[i].number = (uint16_t)i;
     }
     m->cursors = cursors;

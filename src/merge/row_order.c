@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "merge/row_order.h"
 
+#include <math.h>
+
 #include "columnar/column_keys.h"
 
 static int order_of(int64_t a, int64_t b)
@@ -185,4 +187,37 @@ int pml_row_order__compare(const pml_row_order *o, const struct ArrowArray *a, i
             return c->descending && !null_a && !null_b ? -order : order;
     }
     return 0;
+}
+
+/* The first row whose value has no place in the order, -1: none. */
+static int64_t find_unordered(const pml_field *f, const struct ArrowArray *a, int64_t n_rows, bool is_key)
+{
+    bool single = f->type.kind == PML_TYPE_FLOAT;
+    if (!pml_type__is_float(&f->type))
+        return -1;
+    for (int64_t row = 0; row < n_rows; row++) {
+        int64_t at = a->offset + row;
+        double v = single ? (double)((const float *)a->buffers[1])[at] : ((const double *)a->buffers[1])[at];
+        if ((isnan(v) || (is_key && v == 0 && signbit(v))) && !pml_array__is_null(a, row))
+            return row;
+    }
+    return -1;
+}
+
+int pml_row_order__check_values(int64_t *wrong, const pml_field *fields, struct ArrowArray *const *columns, int64_t n_rows,
+                                const int32_t *positions, size_t n, bool are_keys, pml_error *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        const pml_field *f = &fields[positions[i]];
+        *wrong = find_unordered(f, columns[positions[i]], n_rows, are_keys);
+        if (*wrong < 0)
+            continue;
+        if (are_keys)
+            return pml_error__at(err, PML_E_INVAL, PML_PLACE_ROW, NULL,
+                                 "the key column %s is NaN or -0.0, which is no key that every reader finds (write 0.0)", f->name);
+        return pml_error__at(err, PML_E_INVAL, PML_PLACE_ROW, NULL, "the sequence field %s is NaN, which has no place in the order of rows",
+                             f->name);
+    }
+    *wrong = -1;
+    return PML_OK;
 }

@@ -34,5 +34,10 @@ int pml_row_order__init(pml_row_order *out, pml_arena *arena, const pml_field *f
 /* Rows of two struct arrays without offsets of their own. */
 int pml_row_order__compare(const pml_row_order *o, const struct ArrowArray *a, int64_t row_a,
                            const struct ArrowArray *b, int64_t row_b);
+/* Rows that are ordered before anybody knows what they will meet need values with a place in every order. That is not NaN, and as a key not
+   -0.0, which comparisons take for 0.0 and everything that looks at bits does not. PML_E_INVAL of the first row of the columns at `positions`
+   that has such a value: *wrong is the row, which the error does not say. */
+int pml_row_order__check_values(int64_t *wrong, const pml_field *fields, struct ArrowArray *const *columns, int64_t n_rows,
+                                const int32_t *positions, size_t n, bool are_keys, pml_error *err);
 
 #endif

@@ -21,24 +21,29 @@ typedef enum walk_mode { WALK_LAST, WALK_FIRST, WALK_ALL, WALK_GROUP } walk_mode
 /* What LAST and FIRST know of a key. ALL: the newest of its rows, which all are in the output already. */
 typedef struct fold {
     pml_row_ref best;
-    int64_t sequence;
+    const uint8_t *sequence; /* its number, which most keys' rows are never asked for */
     uint32_t rows;
     bool retract;  /* the best is */
     bool retracts; /* any is */
 } fold;
 
+static inline bool is_retract(const pml_cursor *c)
+{
+    return c->retracts && pml_row_kind__is_retract(c->kinds[c->row]);
+}
+
 static inline fold fold_start(const pml_cursor *c)
 {
-    bool retract = pml_row_kind__is_retract(c->kinds[c->row]);
-    return (fold){{c->batch, c->row}, pml_cursor__sequence(c, c->row), 1, retract, retract};
+    bool retract = is_retract(c);
+    return (fold){{c->batch, c->row}, c->sequences + (size_t)c->row * 8, 1, retract, retract};
 }
 
 /* One more row, which is newer than the others where nothing else says so. */
 static inline void fold_add(fold *f, const pml_merge *m, const pml_cursor *c, walk_mode mode)
 {
-    int64_t sequence = pml_cursor__sequence(c, c->row);
-    bool retract = pml_row_kind__is_retract(c->kinds[c->row]), first = mode == WALK_FIRST;
-    bool newer = pml_row__at_least(sequence, retract, f->sequence, f->retract);
+    const uint8_t *sequence = c->sequences + (size_t)c->row * 8;
+    bool retract = is_retract(c), first = mode == WALK_FIRST;
+    bool newer = pml_row__at_least((int64_t)pml_le64(sequence), retract, (int64_t)pml_le64(f->sequence), f->retract);
     if (m->rules.sequence.n > 0) {
         const struct ArrowArray *const *batches = m->rules.window.batches;
         int order =
@@ -60,7 +65,8 @@ static inline int all_add(fold *f, pml_merge *m, const pml_cursor *c, bool open,
 {
     pml_merge_output *o = &m->output;
     fold one = fold_start(c);
-    if (open && (m->group.n > 0 || o->n >= o->max || !pml_row__at_least(one.sequence, one.retract, f->sequence, f->retract))) {
+    if (open && (m->group.n > 0 || o->n >= o->max || !pml_row__at_least((int64_t)pml_le64(one.sequence), one.retract,
+                                                                                  (int64_t)pml_le64(f->sequence), f->retract))) {
         if (m->group.n == 0)
             PML_RETURN_IF(pml_group__take_back(m, f->rows, err));
         return pml_group__add(m, c, err);
@@ -104,9 +110,9 @@ static inline bool same_key(const pml_merge *m, const fold *f, pml_key_prefix ke
 /* The least key goes; the tree learns of the next one of its run. */
 __attribute__((always_inline)) static inline int advance(pml_merge *m, pml_cursor *c, uint16_t run, bool settled, pml_error *err)
 {
-    pml_key_prefix key = PML_PREFIX_END;
-    if (++c->row < c->end) {
-        key = pml_cursor__key(c);
+    pml_key_prefix key = c->ahead;
+    if (c->row + 1 < c->end) {
+        pml_cursor__stand(c, c->row + 1);
         /* Ten runs are more streams than the processor follows by itself. */
         __builtin_prefetch(c->sequences + ((size_t)c->row + 8) * 8);
         __builtin_prefetch(c->keys + (c->row - c->begin) + 4);
@@ -155,7 +161,7 @@ static bool take_stretch(pml_merge *m, uint16_t run, bool settled)
         return false;
     (void)pml_merge_output__pick_rows(&m->output, (pml_row_ref){c->batch, c->row}, n, c->kinds, c->sequences,
                                       c->retracts);
-    c->row += n;
+    pml_cursor__stand(c, c->row + n);
     pml_loser_tree__replace(&m->tree, run, pml_cursor__key(c), settled);
     return true;
 }

@@ -29,6 +29,12 @@ const char *pml_snapshot__property(const pml_snapshot *s, const char *key)
     return NULL;
 }
 
+bool pml_snapshot__same_lists(const pml_snapshot *a, const pml_snapshot *b)
+{
+    return a->id == b->id && strcmp(a->base_manifest_list, b->base_manifest_list) == 0 &&
+           strcmp(a->delta_manifest_list, b->delta_manifest_list) == 0;
+}
+
 /* Names of files are joined to a directory: one that leaves it was not written by anybody honest. */
 static int get_file_name(const char **out, pml_arena *arena, const json_t *root, const char *member, pml_json_need need,
                          const pml_json_source *src)

@@ -42,6 +42,8 @@ int pml_snapshot__parse(pml_snapshot *out, pml_arena *arena, pml_bytes json, con
 /* As Java 1.4.2 writes it: pretty-printed, fields in Java's order, absent ones left out. */
 int pml_snapshot__write(pml_buf *out, const pml_snapshot *s);
 const char *pml_snapshot__property(const pml_snapshot *s, const char *key); /* NULL: absent */
+/* The same id and the same lists, whose names are given only once. */
+bool pml_snapshot__same_lists(const pml_snapshot *a, const pml_snapshot *b);
 const char *pml_commit_kind__name(pml_commit_kind k);
 
 #endif

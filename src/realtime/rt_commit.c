@@ -325,6 +325,16 @@ static void finish(rt_commit *k, pml_rt_commit_result *out, const pml_commit_res
     }
 }
 
+/* The newest snapshot that was planned, advanced to or committed. */
+static int64_t newest_known(pml_rt_context *c)
+{
+    const int64_t seen = pml_rt_context__newest_id(c);
+    pml_mutex__lock(&c->progress_mu);
+    const int64_t durable = c->durable.id;
+    pml_mutex__unlock(&c->progress_mu);
+    return durable > seen ? durable : seen;
+}
+
 int pml_rt_commit(pml_rt_commit_result *out, pml_commit *commit, const pml_rt_entry *const *entries, size_t n, int64_t identifier,
                   const int64_t *watermark, pml_error *err)
 {
@@ -342,7 +352,7 @@ int pml_rt_commit(pml_rt_commit_result *out, pml_commit *commit, const pml_rt_en
     out->snapshot_id = out->latest_id = -1;
     PML_TRY(collect(&k, entries, n, err));
     const pml_commit_request request = {.arg = &k, .decide = rt_decide, .undo = rt_undo, .published = rt_published,
-                                        .watermark = watermark, .kind = PML_COMMIT_APPEND};
+                                        .watermark = watermark, .newest = newest_known(k.ctx), .kind = PML_COMMIT_APPEND};
     rc = pml_commit__execute(&r, commit, &request, err);
     for (size_t i = 0; rc == PML_E_UNKNOWN_OUTCOME && i < n; i++)
         atomic_store(&k.entries[i]->unknown, 1);

@@ -399,9 +399,7 @@ int pml_rt_context__latest_progress(pml_effective **out, pml_rt_context *c, pml_
     int rc;
     *out = NULL;
     pml_arena__init(&arena, c->env);
-    PML_TRY(pml_table__latest_snapshot(&id, c->table, false, err));
-    if (id < pml_rt_context__newest_id(c))
-        PML_TRY(pml_table__latest_snapshot(&id, c->table, true, err));
+    PML_TRY(pml_table__latest_since(&id, c->table, pml_rt_context__newest_id(c), err));
     rc = id < 0 ? PML_E_NOT_FOUND : pml_table__load_snapshot(&s, &arena, c->table, id, err);
     if (rc == PML_OK)
         rc = pml_rt_context__effective(out, c, &s, err);

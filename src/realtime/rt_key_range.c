@@ -30,7 +30,7 @@ static bool usable(const pml_pred *p, const pml_field *f)
 {
     const pml_type *t = &f->type;
     if (p->field_id != f->id || p->n_literals == 0 || pml_value__kind_of(p->type) != pml_value__kind_of(t) ||
-        t->kind == PML_TYPE_FLOAT || t->kind == PML_TYPE_DOUBLE || (t->kind == PML_TYPE_DECIMAL && p->type->scale != t->scale))
+        pml_type__is_float(t) || (t->kind == PML_TYPE_DECIMAL && p->type->scale != t->scale))
         return false;
     for (size_t i = 0; i < p->n_literals; i++)
         if (!pml_value__fits(t, &p->literals[i]))

@@ -152,9 +152,8 @@ typedef struct search {
     bool newest_decides;
 } search;
 
-static int64_t value64(const pml_rt_layout *l, const struct ArrowArray *rows, int32_t column, int64_t row)
+static int64_t value64(const struct ArrowArray *rows, int32_t column, int64_t row)
 {
-    (void)l;
     const struct ArrowArray *c = rows->children[column];
     return ((const int64_t *)c->buffers[1])[c->offset + row];
 }
@@ -170,7 +169,7 @@ static bool is_visible(const search *s, const struct ArrowArray *rows, int64_t r
     const rt_part *part = s->part;
     if (part->info.first >= part->committed)
         return true;
-    int64_t offset = value64(s->ctx->layout, rows, (int32_t)s->ctx->layout->offset_column, row);
+    int64_t offset = value64(rows, (int32_t)s->ctx->layout->offset_column, row);
     return offset >= part->committed && offset < part->info.end;
 }
 
@@ -194,7 +193,7 @@ static bool decides(pml_memory_found *out, const search *s, const struct ArrowAr
 {
     const pml_rt_layout *l = s->ctx->layout;
     int8_t kind = kind_of(l, rows, row);
-    if (value64(l, rows, l->merge.sequence_number, row) <= s->request->disk_sequence) /* another writer's rows are newer, as far as one can tell */
+    if (value64(rows, l->merge.sequence_number, row) <= s->request->disk_sequence) /* another writer's rows are newer, as far as one can tell */
         return false;
     *out = (pml_memory_found){pml_row_kind__is_retract(kind) ? PML_MEMORY_GONE : PML_MEMORY_ROW, rows, row};
     return true;
@@ -217,15 +216,15 @@ static int check_rows(const search *s, size_t key, const struct ArrowArray *rows
                               "a lookup in the store of %s gave rows that are not those of the key", s->part->pb->name);
 }
 
-/* Called by the store; 1: it need not look for more rows of this key. */
+/* Called by the store; 1: it need not look for more rows of this key. A retract counts: those that ignore-delete passes over reach no store
+   (rt_write_keyed.c). */
 static int on_rows(void *sink, size_t key, int64_t segment, const struct ArrowArray *rows, int64_t first, int64_t n, pml_error *err)
 {
     search *s = sink;
     PML_RETURN_IF(check_rows(s, key, rows, first, n, err));
     pml_memory_found *found = &s->found[key];
     for (int64_t row = first + n - 1; row >= first; row--) {
-        bool ignored = s->ctx->function.ignore_delete && pml_row_kind__is_retract(kind_of(s->ctx->layout, rows, row));
-        if (ignored || !is_visible(s, rows, row))
+        if (!is_visible(s, rows, row))
             continue;
         if (s->newest_decides && decides(found, s, rows, row))
             return 1;
@@ -240,11 +239,9 @@ static bool can_search(const rt_part *part)
 {
     const pml_rt_context *c = part->pb->ctx;
     const pml_rt_layout *l = c->layout;
-    for (size_t i = 0; i < l->merge.n_keys; i++) {
-        pml_type_kind kind = l->fields[l->merge.keys[i]].type.kind;
-        if (kind == PML_TYPE_FLOAT || kind == PML_TYPE_DOUBLE)
+    for (size_t i = 0; i < l->merge.n_keys; i++)
+        if (pml_type__is_float(&l->fields[l->merge.keys[i]].type))
             return false;
-    }
     return part->vt->struct_size >= offsetof(pml_rt_view_vtbl, lookup) + sizeof part->vt->lookup && part->vt->lookup != NULL;
 }
 

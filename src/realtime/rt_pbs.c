@@ -94,7 +94,7 @@ static int options_of(pml_rt_kv **out, pml_arena *arena, const pml_rt_context *c
 bool pml_rt_context__may_collapse(const pml_rt_context *c)
 {
     const pml_table_options *o = &c->table->options;
-    /* What ignore-delete passes over never reaches a store, so it cannot stand for rows that count. */
+    /* What ignore-delete passes over never reaches a store (rt_write_keyed.c), so it cannot stand for rows that count. */
     return c->options.rt_collapse == PML_RT_COLLAPSE_AUTO && c->function.kind == PML_MERGE_LAST &&
            o->changelog_producer != PML_CHANGELOG_INPUT;
 }

@@ -11,7 +11,7 @@ static int check_keys(const pml_table *t, pml_error *err)
     const pml_table_schema *s = t->schema;
     for (size_t i = 0; i < s->n_keys; i++) {
         const pml_field *f = &s->fields[s->key_index[i]];
-        if (f->type.kind == PML_TYPE_FLOAT || f->type.kind == PML_TYPE_DOUBLE)
+        if (pml_type__is_float(&f->type))
             return pml_error__at(err, PML_E_UNSUPPORTED, PML_PLACE_SCHEMA, t->path,
                                  "needs key-of-type: the %s column '%s' of %s is not written in real time as a key, unless "
                                  "realtime.allow-float-key=true says that NaN and -0.0 never are keys",

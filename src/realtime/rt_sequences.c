@@ -7,10 +7,7 @@
 #include "realtime/rt_context.h"
 #include "util/number.h"
 
-enum {
-    DELTAS_MAX = 100,   /* for more the whole list is cheaper */
-    OVERTAKEN_MAX = 100 /* each time somebody else got on */
-};
+enum { OVERTAKEN_MAX = 100 /* each time somebody else got on */ };
 
 /* ---- bounds ---- */
 
@@ -112,23 +109,17 @@ static int gather_list(rt_sequence_bounds *b, pml_table *t, const char *list, pm
     return rc;
 }
 
-/* What the snapshots after a point have added, s the last of them. *gone: something on the way is not there any more. */
-static int gather_deltas(bool *gone, rt_sequence_bounds *b, int64_t after, pml_table *t, const pml_snapshot *s, pml_error *err)
+/* What one of the snapshots that were not looked at has added. */
+typedef struct unseen {
+    rt_sequence_bounds *bounds;
+    pml_table *table;
+} unseen;
+
+static int gather_delta(bool *whole, void *arg, const pml_snapshot *s, pml_error *err)
 {
-    int rc = PML_OK;
-    for (int64_t id = after + 1; rc == PML_OK && id < s->id; id++) {
-        pml_arena arena;
-        pml_snapshot between;
-        pml_arena__init(&arena, t->env);
-        rc = pml_table__load_snapshot(&between, &arena, t, id, err);
-        if (rc == PML_OK)
-            rc = gather_list(b, t, between.delta_manifest_list, err);
-        pml_arena__clear(&arena);
-    }
-    if (rc == PML_OK)
-        rc = gather_list(b, t, s->delta_manifest_list, err);
-    *gone = rc == PML_E_NOT_FOUND || rc == PML_E_SNAPSHOT_GONE;
-    return *gone ? PML_OK : rc;
+    const unseen *u = arg;
+    (void)whole; /* what snapshots of every kind add is in their deltas */
+    return gather_list(u->bounds, u->table, s->delta_manifest_list, err);
 }
 
 /* Whether what was looked at is in the history that s ends. A snapshot that expired proves nothing. */
@@ -150,18 +141,18 @@ static int follows(bool *yes, const rt_point *upto, pml_table *t, pml_error *err
 }
 
 /* The new bounds, if nobody was faster. */
-static int adopt(bool *again, rt_sequences *q, const rt_point *seen, const rt_point *now, rt_sequence_bounds *fresh, bool whole)
+static int adopt(bool *again, rt_sequences *q, const rt_point *seen, const rt_point *now, rt_sequence_bounds *fresh, bool by_deltas)
 {
     const pml_map_entry *e;
     int rc = PML_OK;
     pml_mutex__lock(&q->mu);
     *again = !pml_rt_point__equal(&q->upto, seen);
-    if (!*again && whole) {
+    if (!*again && !by_deltas) {
         const rt_sequence_bounds old = q->bounds;
         q->bounds = *fresh;
         *fresh = old;
     }
-    for (size_t i = 0; !*again && !whole && rc == PML_OK && (e = pml_map__next(&fresh->last, &i)) != NULL;)
+    for (size_t i = 0; !*again && by_deltas && rc == PML_OK && (e = pml_map__next(&fresh->last, &i)) != NULL;)
         rc = bounds_raise(&q->bounds, e->key, e->key_len, *(const int64_t *)e->value);
     if (!*again && rc == PML_OK)
         q->upto = *now;
@@ -174,7 +165,8 @@ static int look(bool *again, pml_rt_context *c, const pml_snapshot *s, pml_error
     rt_sequences *q = &c->sequences;
     rt_sequence_bounds fresh;
     const rt_point now = pml_rt_point__of(s);
-    bool known, whole = true;
+    unseen u = {&fresh, c->table};
+    bool known, by_deltas = false;
     int rc = PML_OK;
     *again = false;
     pml_mutex__lock(&q->mu);
@@ -186,13 +178,15 @@ static int look(bool *again, pml_rt_context *c, const pml_snapshot *s, pml_error
     if (known && s->id < seen.id)
         return PML_OK; /* the bounds hold for it, too */
     bounds_init(&fresh, c->env);
-    if (known && s->id > seen.id && s->id - seen.id <= DELTAS_MAX)
-        PML_TRY(gather_deltas(&whole, &fresh, seen.id, c->table, s, err));
-    if (whole) {
+    if (known)
+        PML_TRY(pml_table__walk_deltas(&by_deltas, c->table, seen.id, s, gather_delta, &u, err));
+    if (!by_deltas) {
+        bounds_clear(&fresh); /* deltas of another history, perhaps */
+        bounds_init(&fresh, c->env);
         PML_TRY(gather_list(&fresh, c->table, s->base_manifest_list, err));
         PML_TRY(gather_list(&fresh, c->table, s->delta_manifest_list, err));
     }
-    if (adopt(again, q, &seen, &now, &fresh, whole) != PML_OK)
+    if (adopt(again, q, &seen, &now, &fresh, by_deltas) != PML_OK)
         rc = pml_error__no_memory(err);
 out:
     bounds_clear(&fresh);

@@ -196,16 +196,14 @@ int pml_rt_write__range(pml_rt_range *out, const rt_write_call *k, const rt_pb *
 
 static int give_to_store(rt_pb *pb, pml_rt_batch *b, pml_error *err)
 {
-    pml_error own; /* the caller may not want the error, but its flags decide */
-    pml_error__clear(&own);
+    pml_error own, *at = err == NULL ? &own : err; /* the caller may not want the error, but its flags decide */
+    if (err == NULL)
+        own = (pml_error)PML_ERROR_INIT; /* a store is code of others: it sees nothing of our stack */
+    else
+        pml_error__clear(err);
     pml_rt__assert_store_call();
-    int rc = pb->vt->write(pb->store, b, &own);
-    if (rc == PML_OK)
-        return PML_OK;
-    rc = pml_rt_pb__store_failed(pb, rc, &own, "write");
-    if (err != NULL)
-        *err = own;
-    return rc;
+    int rc = pb->vt->write(pb->store, b, at);
+    return rc == PML_OK ? PML_OK : pml_rt_pb__store_failed(pb, rc, at, "write");
 }
 
 int pml_rt_write__hand_over(rt_write_call *k, rt_pb *pb, const rt_slice_offsets *o, pml_rt_batch *b, pml_error *err)

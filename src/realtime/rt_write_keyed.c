@@ -5,9 +5,9 @@
  * their offsets and sequence numbers, in the order in which they came. Rows that the table's options pass over take an offset and nothing
  * else.
  */
-#include <math.h>
 #include <string.h>
 
+#include "merge/row_order.h"
 #include "realtime/rt_keyed_batch.h"
 #include "realtime/rt_write.h"
 #include "util/hash.h"
@@ -93,39 +93,15 @@ static int find_kinds(keyed_call *c, pml_error *err)
     return pml_row_kinds__of(&c->kinds, &ctx->kinds, &table, given, err);
 }
 
-/* The first row, of all or of the first ones, whose value has no place in the order of rows, -1: none. That is NaN, and as a key -0.0,
-   which comparisons take for 0.0 and everything that looks at bits does not. */
-static int64_t find_unordered(const pml_field *f, const struct ArrowArray *a, int64_t rows, bool is_key)
-{
-    bool single = f->type.kind == PML_TYPE_FLOAT;
-    if (!single && f->type.kind != PML_TYPE_DOUBLE)
-        return -1;
-    for (int64_t row = 0; row < rows; row++) {
-        int64_t at = a->offset + row;
-        double v = single ? (double)((const float *)a->buffers[1])[at] : ((const double *)a->buffers[1])[at];
-        if ((isnan(v) || (is_key && v == 0 && signbit(v))) && !pml_array__is_null(a, row))
-            return row;
-    }
-    return -1;
-}
-
 static int check_order(const keyed_call *c, pml_error *err)
 {
     const pml_rt_layout *l = c->k->w->ctx->layout;
-    for (size_t i = 0; i < l->merge.n_keys + l->merge.n_sequence; i++) {
-        bool is_key = i < l->merge.n_keys;
-        int32_t at = is_key ? l->merge.keys[i] : l->merge.sequence[i - l->merge.n_keys];
-        int64_t row = find_unordered(&l->fields[at], c->view.children[at], c->view.length, is_key);
-        if (row < 0)
-            continue;
-        if (is_key)
-            return pml_error__at(err, PML_E_INVAL, PML_PLACE_ROW, NULL,
-                                 "row %lld: the key column %s is NaN or -0.0, which is no key that every reader finds (write 0.0)", (long long)row,
-                                 l->fields[at].name);
-        return pml_error__at(err, PML_E_INVAL, PML_PLACE_ROW, NULL,
-                             "row %lld: the sequence field %s is NaN, which has no place in the order of rows", (long long)row, l->fields[at].name);
-    }
-    return PML_OK;
+    const pml_merge_layout *m = &l->merge;
+    int64_t row, n = c->view.length;
+    int rc = pml_row_order__check_values(&row, l->fields, c->view.children, n, m->keys, m->n_keys, true, err);
+    if (rc == PML_OK)
+        rc = pml_row_order__check_values(&row, l->fields, c->view.children, n, m->sequence, m->n_sequence, false, err);
+    return rc == PML_OK ? rc : pml_error__prefix(err, rc, "row %lld", (long long)row);
 }
 
 /* ---- slices ---- */

@@ -22,6 +22,7 @@ int pml_mem_account__new(mem_account **out, const pml_rt_host *host, pml_error *
     }
     atomic_init(&a->refs, 1);
     a->host = host;
+    a->rereads = true;
     return PML_OK;
 }
 
@@ -111,13 +112,15 @@ mem_chunk *pml_mem_chunk__sorted(mem_chunk *open, int64_t rows)
     mem_account *account = open->counted.account;
     pthread_mutex_lock(&account->sorted_m);
     mem_chunk *run = open->sorted != NULL && open->sorted_rows == rows ? open->sorted : NULL;
-    if (run != NULL)
+    if (run != NULL) {
         pml_mem_counted__acquire(&run->counted);
+        run->unread = false;
+    }
     pthread_mutex_unlock(&account->sorted_m);
     return run;
 }
 
-void pml_mem_chunk__keep_sorted(mem_chunk *open, mem_chunk *run, int64_t rows)
+bool pml_mem_chunk__keep_sorted(mem_chunk *open, mem_chunk *run, int64_t rows)
 {
     mem_account *account = open->counted.account;
     pthread_mutex_lock(&account->sorted_m);
@@ -128,12 +131,32 @@ void pml_mem_chunk__keep_sorted(mem_chunk *open, mem_chunk *run, int64_t rows)
         open->sorted_rows = rows;
         if (run != NULL)
             pml_mem_counted__acquire(&run->counted);
+        account->rereads = account->rereads && (old == NULL || !old->unread);
     } else {
         old = NULL;
     }
     pthread_mutex_unlock(&account->sorted_m);
     if (old != NULL)
         pml_mem_counted__release(&old->counted);
+    return better;
+}
+
+bool pml_mem_account__begin_merge(mem_account *account, bool again)
+{
+    pthread_mutex_lock(&account->sorted_m);
+    account->rereads = account->rereads || again;
+    bool begin = account->rereads && !account->merging;
+    account->merging = account->merging || begin;
+    pthread_mutex_unlock(&account->sorted_m);
+    return begin;
+}
+
+void pml_mem_account__end_merge(mem_account *account, bool wasted)
+{
+    pthread_mutex_lock(&account->sorted_m);
+    account->merging = false;
+    account->rereads = account->rereads && !wasted;
+    pthread_mutex_unlock(&account->sorted_m);
 }
 
 static mem_stats *stats_of(mem_chunk *c)

@@ -32,7 +32,9 @@ typedef struct mem_account {
     uint32_t stats_mode; /* PML_RT_STATS_*; NONE without them */
     int64_t schema_id;
     size_t n_columns; /* of the transport schema */
-    pthread_mutex_t sorted_m; /* guards `sorted` of all chunks; nothing else is done under it */
+    pthread_mutex_t sorted_m; /* guards `sorted` of all chunks and what follows; nothing else is done under it */
+    bool merging;             /* the host's thread makes one run of small ones, for readers */
+    bool rereads;             /* what it made last was read, as far as known */
 } mem_account;
 
 int pml_mem_account__new(mem_account **out, const pml_rt_host *host, pml_error *err);
@@ -73,15 +75,20 @@ typedef struct mem_chunk {
     _Atomic(mem_stats *) stats; /* made by the first query that can use them */
     struct mem_chunk *sorted;   /* of an open chunk of rows with keys: those that a query saw, as a run (memory_tail.c); a reference. NULL: none */
     int64_t sorted_rows;        /* of this chunk in it */
+    bool unread;                /* a run that was merged for readers, of whom none has come yet; guarded by sorted_m */
 } mem_chunk;
 
 /* A chunk still without its array. Charges the bytes. */
 int pml_mem_chunk__new(mem_chunk **out, mem_account *account, const pml_rt_batch *batch, pml_error *err);
 /* The run with the first `rows` rows of an open chunk, a reference; NULL: nobody has made it. */
 mem_chunk *pml_mem_chunk__sorted(mem_chunk *open, int64_t rows);
-/* Keeps a run with so many rows of the chunk for queries to come, instead of that of fewer, or of as many with fewer of chunks before it.
-   NULL and INT64_MAX: none, for good, since the chunk is closed. */
-void pml_mem_chunk__keep_sorted(mem_chunk *open, mem_chunk *run, int64_t rows);
+/* Keeps a run with so many rows of the chunk for queries to come, instead of that of fewer, or of as many with fewer of chunks before it;
+   false: there is a better one. NULL and INT64_MAX: none, for good, since the chunk is closed. */
+bool pml_mem_chunk__keep_sorted(mem_chunk *open, mem_chunk *run, int64_t rows);
+/* Whether the caller may have small runs merged for readers: nobody else does, and somebody reads the same rows again (`again`) or read what
+   was merged last. He says when that is over. */
+bool pml_mem_account__begin_merge(mem_account *account, bool again);
+void pml_mem_account__end_merge(mem_account *account, bool wasted);
 /* Whether a row of a closed chunk may match. Makes its statistics when they are missing; without memory for them: true. */
 bool pml_mem_chunk__may_match(mem_chunk *c, const void *predicate);
 

@@ -346,6 +346,22 @@ static bool merge_some(mem_store *s)
     return false;
 }
 
+static void nothing(void *arg)
+{
+    (void)arg;
+}
+
+/* Lets the host start its thread, as soon as there is something to merge: else the first reader would, for whom that takes as long as
+   half of his read. */
+static void wake_thread(mem_store *s)
+{
+    const pml_rt_host *host = s->account->host;
+    if (s->woken || s->building == NULL || s->building->n < 2)
+        return;
+    s->woken = true;
+    (void)host->submit(host->ctx, nothing, NULL);
+}
+
 void pml_mem_store__join(mem_store *s)
 {
     if (!s->account->can_copy)
@@ -354,6 +370,7 @@ void pml_mem_store__join(mem_store *s)
         join_chunks(s);
         return;
     }
+    wake_thread(s);
     job_finish(s);
     while (s->building != NULL && merge_some(s)) /* bounded: every round leaves fewer runs */
         continue;

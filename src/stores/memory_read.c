@@ -126,7 +126,8 @@ static int choose_open(mem_reader *r, size_t *closed, const mem_source *from, pm
 
 static int choose_all(mem_reader *r, mem_source *from, pml_error *err)
 {
-    size_t closed = from->n_last - (from->open_rows > 0 ? 1 : 0);
+    const size_t all_closed = from->n_last - (from->open_rows > 0 ? 1 : 0);
+    size_t closed = all_closed;
     int rc = closed < from->n_last ? choose_open(r, &closed, from, err) : PML_OK;
     for (size_t s = 0; s < from->n_segments; s++) {
         const mem_segment *seg = (const mem_segment *)from->segments->items[s];
@@ -138,7 +139,8 @@ static int choose_all(mem_reader *r, mem_source *from, pml_error *err)
         from->group = ((const mem_chunk *)from->last->items[0])->range.begin;
     for (size_t i = 0; i < closed; i++)
         choose(r, from, (mem_chunk *)from->last->items[i]);
-    if (r->open != NULL)
+    /* A run that has closed ones in it stays for others, so that its statistics pay as theirs do. */
+    if (r->open != NULL && (closed == all_closed || pml_mem_chunk__may_match(r->open, from->predicate)))
         add_chunk(r, from, r->open);
     return rc;
 }

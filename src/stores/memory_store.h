@@ -28,6 +28,7 @@ typedef struct mem_store {
     int64_t open_room; /* rows asked for when it was opened */
     int64_t next_room; /* rows to ask for next */
     mem_job *job;      /* runs that the host's thread merges; NULL: none */
+    bool woken;        /* that thread */
     pthread_mutex_t m; /* guards what follows; write and seal are the only ones to change `building` and `end` */
     bool closed;
     mem_list *building; /* chunks; NULL: none */

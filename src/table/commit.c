@@ -250,7 +250,7 @@ static int attempt(pml_commit_result *out, bool *retry, pml_commit *c, const pml
 out:
     switch (outcome) {
     case OURS:
-        out->snapshot_id = base->new_id;
+        out->snapshot_id = c->newest = base->new_id;
         write_latest_hint(c, base->new_id);
         if (r->published != NULL)
             r->published(r->arg, &s);
@@ -298,6 +298,14 @@ static int give_up(pml_commit *c, int64_t attempts, int64_t elapsed_ms, pml_erro
         c->table->path, (long long)attempts, (long long)elapsed_ms);
 }
 
+/* After a rollback the listing says so, once. */
+static int latest_base(int64_t *id, pml_commit *c, const pml_commit_request *r, pml_error *err)
+{
+    PML_RETURN_IF(pml_table__latest_since(id, c->table, c->newest > r->newest ? c->newest : r->newest, err));
+    c->newest = *id < c->newest ? *id : c->newest;
+    return PML_OK;
+}
+
 /* One round: looks for an earlier attempt of this call, chooses the base, makes an attempt. */
 static int round_once(pml_commit_result *out, bool *retry, int64_t *base_id, pml_commit *c, const pml_commit_request *r,
                       pml_commit_files *f, int64_t first_base, pml_error *err)
@@ -309,7 +317,7 @@ static int round_once(pml_commit_result *out, bool *retry, int64_t *base_id, pml
     int rc;
     *retry = false;
     pml_arena__init(&arena, c->env);
-    PML_TRY(pml_table__latest_snapshot(base_id, c->table, false, err));
+    PML_TRY(latest_base(base_id, c, r, err));
     if (out->attempts > 0)
         PML_TRY(find_ours(&ours, f, first_base, *base_id, err));
     if (ours >= 0) { /* it came late, and nobody has synced its name */

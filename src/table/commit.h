@@ -4,7 +4,7 @@
  * differ only in the hook that looks at each attempt's base.
  *
  *   while attempts are left:
- *     base = latest snapshot
+ *     base = latest snapshot, not by a hint that is older than a snapshot of our own: a store may show that late by its name
  *     did an earlier attempt of this call succeed after all? (a newer snapshot names a delta list that we wrote) -> done
  *     hook: anything to do on this base? which properties go into the snapshot? which identifier?
  *     write base list, delta manifest (once), delta list; durable
@@ -34,6 +34,7 @@ struct pml_commit {
     pml_env *env;
     pml_table *table;
     char *user;
+    int64_t newest; /* the last snapshot that it made; 0: none */
 };
 
 /* One attempt, as the hook sees it. */
@@ -67,6 +68,7 @@ typedef struct pml_commit_request {
        called for one that an earlier attempt made. */
     void (*published)(void *arg, const pml_snapshot *s);
     const int64_t *watermark;
+    int64_t newest; /* a snapshot that the caller knows to be there, unless the table was rolled back; 0: none */
     pml_commit_kind kind;
     bool delta_per_attempt; /* the delta depends on the base */
 } pml_commit_request;

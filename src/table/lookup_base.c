@@ -48,11 +48,6 @@ static int32_t add_column(pml_plan *p, int32_t column)
     return (int32_t)i;
 }
 
-static bool is_float(const pml_type *t)
-{
-    return t->kind == PML_TYPE_FLOAT || t->kind == PML_TYPE_DOUBLE;
-}
-
 static int make_room(pml_lookup_base *b, pml_error *err)
 {
     pml_plan *p = b->plan;
@@ -87,17 +82,17 @@ static int set_columns(pml_lookup_base *b, pml_error *err)
         b->key_columns[i] = add_column(p, column);
         b->key_fields[i] = s->fields[column];
         b->key_types[i] = &s->fields[column].type;
-        b->float_in_key = b->float_in_key || is_float(b->key_types[i]);
+        b->float_in_key = b->float_in_key || pml_type__is_float(b->key_types[i]);
     }
     b->partition_in_key = true;
     for (size_t i = 0; i < s->n_partition_keys; i++)
         b->partition_in_key =
-            b->partition_in_key && b->key_at[s->partition_index[i]] >= 0 && !is_float(&s->fields[s->partition_index[i]].type);
+            b->partition_in_key && b->key_at[s->partition_index[i]] >= 0 && !pml_type__is_float(&s->fields[s->partition_index[i]].type);
     /* As in prune_bucket.c: FLOAT and DOUBLE are compared as numbers and placed by their bits. */
     b->placeable = p->table->options.bucket > 0 && s->n_bucket_keys > 0;
     for (size_t i = 0; i < s->n_bucket_keys; i++) {
         const pml_type *t = &s->fields[s->bucket_index[i]].type;
-        b->placeable = b->placeable && b->key_at[s->bucket_index[i]] >= 0 && !pml_type__is_nested(t) && !is_float(t);
+        b->placeable = b->placeable && b->key_at[s->bucket_index[i]] >= 0 && !pml_type__is_nested(t) && !pml_type__is_float(t);
     }
     return PML_OK;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The live files that a lookup keeps of a snapshot. The next snapshot mostly adds few: what is known stays, and the deltas of the snapshots
- * since come on top, as long as these are APPEND and COMPACT ones in one history; else the whole list is read.
+ * since come on top, as long as these are APPEND and COMPACT ones in one history; else the whole list is read. So it is where a file comes again
+ * that was deleted before: no known writer does that, and what scans show of it hangs on which manifests were merged since.
  */
 #ifndef PML_TABLE_LOOKUP_FILES_H
 #define PML_TABLE_LOOKUP_FILES_H
@@ -14,6 +15,7 @@
 typedef struct pml_lookup_files {
     atomic_int refs;
     pml_arena arena;
+    pml_map deleted; /* the identities that DELETEs among it name */
     struct pml_lookup_files *below; /* a reference; NULL: the whole list is in this one */
     size_t depth, n_whole, n_deltas; /* how many lie below, entries of the whole list, entries of all deltas on top of it */
 } pml_lookup_files;

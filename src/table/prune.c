@@ -31,7 +31,7 @@ size_t pml_prune__key_ids(int32_t *ids, const pml_table_schema *s)
     size_t n = 0;
     for (size_t i = 0; i < s->n_keys; i++) {
         const pml_field *f = &s->fields[s->key_index[i]];
-        if (f->type.kind != PML_TYPE_FLOAT && f->type.kind != PML_TYPE_DOUBLE)
+        if (!pml_type__is_float(&f->type))
             ids[n++] = f->id;
     }
     return n;
@@ -112,8 +112,8 @@ static void drop_orc_bounds(pml_column_stats *stats, size_t n, const pml_table_s
 {
     for (size_t i = 0; i < n; i++) {
         int32_t column = pml_table_schema__find_id(s, stats[i].field_id);
-        pml_type_kind kind = column < 0 ? PML_TYPE_BOOLEAN : s->fields[column].type.kind;
-        if (kind == PML_TYPE_CHAR || kind == PML_TYPE_FLOAT || kind == PML_TYPE_DOUBLE)
+        const pml_type *t = column < 0 ? NULL : &s->fields[column].type;
+        if (t != NULL && (t->kind == PML_TYPE_CHAR || pml_type__is_float(t)))
             stats[i].min = stats[i].max = (pml_value){0};
     }
 }

@@ -39,7 +39,7 @@ static const pml_pred *values_of(const pml_pred *p, int32_t field_id)
 
 static bool is_placed_by_value(const pml_type *t)
 {
-    return !pml_type__is_nested(t) && t->kind != PML_TYPE_FLOAT && t->kind != PML_TYPE_DOUBLE;
+    return !pml_type__is_nested(t) && !pml_type__is_float(t);
 }
 
 static size_t count_values(const pml_pred *leaf)

@@ -25,7 +25,8 @@ typedef struct pml_new_files {
        Messages of this process know, those out of bytes were told, and those of Java were not. */
     enum { PML_KEYS_UNTOLD = 0, PML_KEYS_TOLD, PML_KEYS_KNOWN } has_keys;
     uint64_t keys, prepare;          /* prepare: a random number of it */
-    const pml_index_entry *keys_in;  /* without new keys: the index file that has those of the rows; NULL: untold */
+    const pml_index_entry *keys_in;  /* the bucket's index file when all its rows had their keys in it already; NULL: it had none, the rows
+                                        bring new keys (index_before), or nothing is told */
     pml_key_changes *changes; /* those of all messages of the prepare for the partition, a reference; NULL: none of them has new keys */
     const pml_index_entry *index, *index_before; /* the new index file and the one that it replaces; NULL: none */
     const char *index_path;

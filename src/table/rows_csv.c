@@ -316,7 +316,7 @@ static int csv_open(rows_csv *r, const pml_rows_input *in, pml_error *err)
     struct ArrowSchema schema = {0};
     pml_csv_file *f = NULL;
     int rc;
-    PML_TRY(pml_rows_kinds__init(&r->kinds, in->table, err));
+    PML_TRY(pml_rows_kinds__init(&r->kinds, in->table, in->options->realtime != 0, err));
     PML_TRY(pml_csv_file__open(&f, in, err));
     if (options.header)
         PML_TRY(header_read(r, f, in, options.delimiter, err));

@@ -12,15 +12,10 @@ enum { FIELD_START = 0, FIELD_PLAIN, FIELD_QUOTED, FIELD_QUOTE_SEEN /* the end, 
 
 enum { FLOAT_DIGITS = 39 /* what is shorter and has no exponent is less than the largest float */ };
 
-static bool is_real(const pml_field *f)
-{
-    return f->type.kind == PML_TYPE_FLOAT || f->type.kind == PML_TYPE_DOUBLE;
-}
-
 static void field_begin(pml_csv_scan *s)
 {
     s->state = FIELD_START;
-    s->wanted = s->column < s->n_columns && is_real(s->columns[s->column]) ? s->columns[s->column] : NULL;
+    s->wanted = s->column < s->n_columns && pml_type__is_float(&s->columns[s->column]->type) ? s->columns[s->column] : NULL;
     s->value_len = 0;
     s->value_long = false;
 }

@@ -31,15 +31,19 @@ int pml_rows_input__check_batch(const char *file, const pml_field *fields, size_
 /* What is wrong with the values of an input is a wrong row of it: PML_E_INVAL gets that place and the file's name. Returns rc. */
 int pml_rows_input__wrong_row(int rc, const char *file, pml_error *err);
 
-/* Whether the table takes rows of the kinds that the input says; else they would be found out when they are written, where nobody knows
-   which rows of the file they are. It stays where it is; all zero: nothing is checked. */
+/* Whether the table takes rows of the kinds that the input says, and for a real-time writer also of their keys and sequence fields; else they
+   would be found out when they are written, where nobody knows which rows of the file they are. It stays where it is; all zero: nothing is
+   checked. */
 typedef struct pml_rows_kinds {
     bool on;
     pml_write_function function;
     pml_row_kinds rule;
+    bool realtime;
+    const int32_t *sequence; /* columns of sequence.field, where realtime */
+    size_t n_sequence;
 } pml_rows_kinds;
 /* PML_E_NOMEM only: what is wrong with the table's options is for the writer to say. */
-int pml_rows_kinds__init(pml_rows_kinds *out, const pml_table *t, pml_error *err);
+int pml_rows_kinds__init(pml_rows_kinds *out, const pml_table *t, bool realtime, pml_error *err);
 void pml_rows_kinds__clear(pml_rows_kinds *k);
 /* Of a batch of the table's columns; given: the kinds (NULL: none). *wrong: which row is, counted from 0; the error has no place yet. */
 int pml_rows_kinds__check(int64_t *wrong, const pml_rows_kinds *k, const struct ArrowArray *batch, const int8_t *given, pml_error *err);

@@ -2,6 +2,8 @@
 /*
  * JSON lines to batches. One line is one row; it is parsed whole by jansson, so a line has a maximum. The builder of the row
  * type collects rows; a batch ends at batch_rows rows or when enough text went by, so that long rows do not make huge batches.
+ * It also ends where standard input has no more for now, so that rows of a slow source are not kept from who waits for them; the
+ * batch behind it has as many rows less, so that the ends of batches stay where they would be (`pml ingest --commit-every`).
  */
 #include <string.h>
 
@@ -13,7 +15,8 @@
 enum {
     LINE_MAX_BYTES = 64 * 1024 * 1024, /* jansson needs the whole line and several times its size in memory */
     READ_BLOCK = 256 * 1024,
-    BATCH_TEXT_BYTES = 32 * 1024 * 1024 /* of one batch */
+    BATCH_TEXT_BYTES = 32 * 1024 * 1024, /* of one batch */
+    KEEP_MS = 100 /* how long a row waits for others of its batch */
 };
 
 typedef struct rows_json {
@@ -34,6 +37,8 @@ typedef struct rows_json {
     pml_arena arena; /* bytes of one row */
     pml_builder *builder;
     int64_t *lines;  /* of the rows in the builder */
+    int64_t begun_ns; /* when its first row came */
+    int64_t given;   /* rows given out since the last whole batch */
     pml_rows_kinds kinds;
     int failed; /* the first error; the stream stays at it */
 } rows_json;
@@ -78,7 +83,16 @@ static int json_fill(rows_json *r, pml_error *err)
     return PML_OK;
 }
 
-/* The next line that holds something, without its end; line->ptr NULL at the end of the input. */
+/* Whether to give out the rows that are there instead of waiting for more. */
+static bool json_pauses(const rows_json *r)
+{
+    if (pml_builder__length(r->builder) == 0)
+        return false;
+    int64_t kept_ms = (pml_env__mono_ns(r->env) - r->begun_ns) / 1000000;
+    return !pml_rows_source__ready(&r->source, kept_ms >= 0 && kept_ms < KEEP_MS ? (int)(KEEP_MS - kept_ms) : 0);
+}
+
+/* The next line that holds something, without its end; line->ptr NULL at the end of the input, or where a batch is to end. */
 static int json_next_line(rows_json *r, pml_bytes *line, pml_error *err)
 {
     size_t scanned = 0; /* bytes behind at that hold no line end */
@@ -88,6 +102,8 @@ static int json_next_line(rows_json *r, pml_bytes *line, pml_error *err)
         const uint8_t *begin = have == 0 ? NULL : r->text.data + r->at;
         const uint8_t *end = have == scanned ? NULL : memchr(begin + scanned, '\n', have - scanned);
         if (end == NULL && !r->ended) {
+            if (json_pauses(r))
+                return PML_OK;
             scanned = have;
             PML_RETURN_IF(json_fill(r, err));
             continue;
@@ -205,17 +221,20 @@ static int json_next(void *owner, struct ArrowArray *out, pml_error *err)
     if (r->failed != PML_OK)
         return pml_error__set(err, r->failed, "%s: reading ended with an error at line %lld", r->path,
                               (long long)r->line_number);
-    while (pml_builder__length(r->builder) < r->batch_rows && text_bytes < BATCH_TEXT_BYTES) {
+    while (pml_builder__length(r->builder) < r->batch_rows - r->given && text_bytes < BATCH_TEXT_BYTES) {
         pml_bytes line;
         PML_TRY(json_next_line(r, &line, err));
         if (line.ptr == NULL)
             break;
         text_bytes += line.len;
+        if (pml_builder__length(r->builder) == 0)
+            r->begun_ns = pml_env__mono_ns(r->env);
         r->lines[pml_builder__length(r->builder)] = r->line_number;
         PML_TRY(json_add_line(r, line, err));
     }
     if (pml_builder__length(r->builder) > 0)
         PML_TRY(json_finish(r, out, err));
+    r->given = out->release == NULL ? r->given : (r->given + out->length) % r->batch_rows;
 out:
     r->failed = rc;
     return rc;
@@ -266,7 +285,7 @@ int pml_rows_json__open(struct ArrowArrayStream *out, const pml_rows_input *in, 
         goto out;
     }
     PML_TRY(json_fields(r, in, err));
-    PML_TRY(pml_rows_kinds__init(&r->kinds, in->table, err));
+    PML_TRY(pml_rows_kinds__init(&r->kinds, in->table, in->options->realtime != 0, err));
     r->row_type = (pml_type){.kind = PML_TYPE_ROW, .n_children = r->n_fields, .children = (pml_field *)(uintptr_t)r->fields};
     PML_TRY(pml_rows_source__open(&r->source, in->env, in->path, in->options, err));
     r->source.path = r->path;

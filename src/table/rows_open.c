@@ -4,6 +4,8 @@
 #include <strings.h>
 
 #include "columnar/batch.h"
+#include "merge/merge_options.h"
+#include "merge/row_order.h"
 #include "table/rows_input.h"
 #include "table/table.h"
 
@@ -50,7 +52,15 @@ int pml_rows_input__wrong_row(int rc, const char *file, pml_error *err)
     return strstr(err->message, file) != NULL ? rc : pml_error__prefix(err, rc, "%s", file);
 }
 
-int pml_rows_kinds__init(pml_rows_kinds *out, const pml_table *t, pml_error *err)
+static int find_sequence(pml_rows_kinds *k, const pml_table *t, pml_error *err)
+{
+    const pml_merge_options options = {t->schema, t->overrides, t->n_overrides};
+    int32_t *columns = pml_arena__array(&k->function.arena, t->schema->n_fields, sizeof *columns);
+    k->sequence = columns;
+    return columns == NULL ? pml_error__no_memory(err) : pml_merge_options__sequence_columns(columns, &k->n_sequence, &options, t->path, err);
+}
+
+int pml_rows_kinds__init(pml_rows_kinds *out, const pml_table *t, bool realtime, pml_error *err)
 {
     memset(out, 0, sizeof *out);
     if (t->schema->n_keys == 0)
@@ -59,6 +69,9 @@ int pml_rows_kinds__init(pml_rows_kinds *out, const pml_table *t, pml_error *err
     if (rc != PML_OK)
         return rc == PML_E_NOMEM ? pml_error__no_memory(err) : PML_OK;
     rc = pml_row_kinds__init(&out->rule, t, &out->function.function, NULL);
+    out->realtime = realtime;
+    if (rc == PML_OK && realtime)
+        rc = find_sequence(out, t, NULL);
     out->on = rc == PML_OK;
     if (!out->on)
         pml_write_function__clear(&out->function);
@@ -75,7 +88,14 @@ void pml_rows_kinds__clear(pml_rows_kinds *k)
 int pml_rows_kinds__check(int64_t *wrong, const pml_rows_kinds *k, const struct ArrowArray *batch, const int8_t *given, pml_error *err)
 {
     *wrong = -1;
-    return k->on ? pml_row_kinds__check(wrong, &k->rule, batch, given, err) : PML_OK;
+    if (!k->on)
+        return PML_OK;
+    const pml_table_schema *s = k->rule.table->schema;
+    PML_RETURN_IF(pml_row_kinds__check(wrong, &k->rule, batch, given, err));
+    if (!k->realtime)
+        return PML_OK;
+    PML_RETURN_IF(pml_row_order__check_values(wrong, s->fields, batch->children, batch->length, s->key_index, s->n_keys, true, err));
+    return pml_row_order__check_values(wrong, s->fields, batch->children, batch->length, k->sequence, k->n_sequence, false, err);
 }
 
 int pml_rows_input__check_batch(const char *file, const pml_field *fields, size_t n, const pml_rows_kinds *kinds,

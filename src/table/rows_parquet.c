@@ -114,7 +114,7 @@ static int parquet_wrap(struct ArrowArrayStream *out, rows_parquet *r, const pml
     r->path = pml_env__strdup(in->env, in->path);
     if (r->path == NULL)
         return pml_error__no_memory(err);
-    PML_TRY(pml_rows_kinds__init(&r->kinds, in->table, err));
+    PML_TRY(pml_rows_kinds__init(&r->kinds, in->table, in->options->realtime != 0, err));
     PML_TRY(pml_type__export(&schema, in->env, in->fields, in->n_fields, err));
     PML_TRY(pml_stream__new(out, in->env, &schema, parquet_next, parquet_drop, r, err));
 out:

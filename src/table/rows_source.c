@@ -2,12 +2,13 @@
 #include "table/rows_source.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
 #include <zlib.h>
 
-enum { SOURCE_BLOCK = 64 * 1024 };
+enum { SOURCE_BLOCK = 64 * 1024, IDLE_MS = 1000 };
 
 typedef struct source_inflate {
     z_stream z;
@@ -76,6 +77,15 @@ void pml_rows_source__close(pml_rows_source *s)
     s->inflate = NULL;
 }
 
+bool pml_rows_source__ready(const pml_rows_source *s, int ms)
+{
+    struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
+    if (s->file != NULL)
+        return true;
+    int n = poll(&in, 1, ms);
+    return n > 0 || (n < 0 && errno != EINTR); /* what is wrong with it the read says */
+}
+
 static int source_read_stored(pml_rows_source *s, size_t *got, void *buf, size_t n, pml_error *err)
 {
     *got = 0;
@@ -83,6 +93,8 @@ static int source_read_stored(pml_rows_source *s, size_t *got, void *buf, size_t
         PML_RETURN_IF(s->env->fs.read_at(s->env->fs.ctx, got, s->file, s->done_bytes, buf, n, err));
     } else {
         ssize_t r;
+        while (s->progress != NULL && !pml_rows_source__ready(s, IDLE_MS))
+            s->progress(s->progress_ctx, s->done_bytes, s->size_bytes);
         do
             r = read(STDIN_FILENO, buf, n);
         while (r < 0 && errno == EINTR);

@@ -11,7 +11,8 @@ enum {
     SNAPSHOT_PARSE_TRIES = 10, /* Java reads a half-written snapshot 10 times, */
     SNAPSHOT_PARSE_WAIT_MS = 200,
     MANIFEST_FILE_MAX =
-        1024 * 1024 * 1024 /* a manifest rolls at 8 MiB, tested every 1000 entries with wide statistics */
+        1024 * 1024 * 1024, /* a manifest rolls at 8 MiB, tested every 1000 entries with wide statistics */
+    DELTAS_MAX = 100 /* snapshots at once: for more the whole list is cheaper */
 };
 
 static int snapshot_dir(char **out, pml_table *t, pml_error *err)
@@ -28,6 +29,12 @@ int pml_table__latest_snapshot(int64_t *id, pml_table *t, bool by_listing, pml_e
     int rc = pml_numbered__latest(id, t->env, dir, "snapshot-", by_listing ? PML_NUMBERED_NO_HINT : 0, err);
     pml_env__free(t->env, dir);
     return rc;
+}
+
+int pml_table__latest_since(int64_t *id, pml_table *t, int64_t known, pml_error *err)
+{
+    PML_RETURN_IF(pml_table__latest_snapshot(id, t, false, err));
+    return *id < known ? pml_table__latest_snapshot(id, t, true, err) : PML_OK;
 }
 
 int pml_table_latest_snapshot(int64_t *id, pml_table *t, pml_error *err)
@@ -181,64 +188,111 @@ int pml_table__list_entries(pml_manifest_entries *out, pml_arena *arena, pml_tab
     return PML_OK;
 }
 
-/* Collects the identities of all DELETE entries. An identity is added once and deleted once in its life, so the live files are
-   the ADDs that are not in this set. */
-static int deleted_identities(pml_map *deleted, pml_env *env, const pml_manifest_entries *all, pml_error *err)
+/* An identity is added once and deleted once in its life, so the live files are the ADDs that are not in this set. */
+static int deleted_identities(pml_map *deleted, const pml_manifest_entries *all, pml_error *err)
 {
     pml_buf key;
     int rc = PML_OK;
-    pml_buf__init(&key, env, SIZE_MAX / 2);
-    for (size_t i = 0; i < all->n; i++) {
+    pml_buf__init(&key, deleted->env, SIZE_MAX / 2);
+    for (size_t i = 0; rc == PML_OK && i < all->n; i++) {
         if (all->v[i].kind != PML_ENTRY_DELETE)
             continue;
         pml_buf__reset(&key);
-        if (pml_manifest_entry__identity(&key, &all->v[i]) != PML_OK ||
-            pml_map__put(deleted, key.data, key.len, deleted, NULL) != PML_OK) {
-            rc = pml_error__no_memory(err);
-            break;
-        }
+        rc = pml_manifest_entry__identity(&key, &all->v[i]);
+        if (rc == PML_OK)
+            rc = pml_map__put(deleted, key.data, key.len, deleted, NULL);
     }
     pml_buf__clear(&key);
-    return rc;
+    return rc == PML_OK ? PML_OK : pml_error__no_memory(err);
 }
 
-int pml_table__cancel_deleted(pml_manifest_entries *out, pml_env *env, const pml_manifest_entries *all, pml_error *err)
+int pml_table__cancel_deleted(pml_manifest_entries *out, const pml_map *deleted, const pml_manifest_entries *all, pml_error *err)
 {
-    pml_map deleted;
     pml_buf key;
-    int rc;
-    pml_map__init(&deleted, env);
-    pml_buf__init(&key, env, SIZE_MAX / 2);
-    PML_TRY(deleted_identities(&deleted, env, all, err));
-    for (size_t i = 0; i < all->n; i++) {
-        if (all->v[i].kind != PML_ENTRY_ADD)
-            continue;
-        if (deleted.live > 0) {
+    int rc = PML_OK;
+    pml_buf__init(&key, deleted->env, SIZE_MAX / 2);
+    for (size_t i = 0; rc == PML_OK && i < all->n; i++) {
+        bool live = all->v[i].kind == PML_ENTRY_ADD;
+        if (live && deleted->live > 0) {
             pml_buf__reset(&key);
-            PML_TRY(pml_manifest_entry__identity(&key, &all->v[i]));
-            if (pml_map__has(&deleted, key.data, key.len))
-                continue;
+            rc = pml_manifest_entry__identity(&key, &all->v[i]);
+            live = rc == PML_OK && !pml_map__has(deleted, key.data, key.len);
         }
-        out->v[out->n++] = all->v[i];
+        if (live)
+            out->v[out->n++] = all->v[i];
     }
-out:
-    if (rc != PML_OK && err != NULL && err->code != rc)
-        (void)pml_error__no_memory(err);
     pml_buf__clear(&key);
-    pml_map__clear(&deleted, NULL);
-    return rc;
+    return rc == PML_OK ? PML_OK : pml_error__no_memory(err);
 }
 
-int pml_table__live_files(pml_manifest_entries *out, pml_arena *arena, pml_table *t, const pml_snapshot *s,
-                          const pml_live_files_request *request, pml_error *err)
+int pml_table__live_files_but(pml_manifest_entries *out, pml_map *deleted, pml_arena *arena, pml_table *t, const pml_snapshot *s,
+                              const pml_live_files_request *request, pml_error *err)
 {
     pml_manifest_entries all = {0};
     *out = (pml_manifest_entries){0};
     PML_RETURN_IF(pml_table__list_entries(&all, arena, t, s->base_manifest_list, request, err));
     PML_RETURN_IF(pml_table__list_entries(&all, arena, t, s->delta_manifest_list, request, err));
+    PML_RETURN_IF(deleted_identities(deleted, &all, err));
     /* Compacted in place: kept entries only move to the front. */
     out->v = all.v;
-    return pml_table__cancel_deleted(out, t->env, &all, err);
+    return pml_table__cancel_deleted(out, deleted, &all, err);
+}
+
+int pml_table__live_files(pml_manifest_entries *out, pml_arena *arena, pml_table *t, const pml_snapshot *s,
+                          const pml_live_files_request *request, pml_error *err)
+{
+    pml_map deleted;
+    pml_map__init(&deleted, t->env);
+    int rc = pml_table__live_files_but(out, &deleted, arena, t, s, request, err);
+    pml_map__clear(&deleted, NULL);
+    return rc;
+}
+
+/* ---- from one snapshot to a later one ---- */
+
+int pml_table__check_snapshot(bool *same, pml_table *t, const pml_snapshot *s, pml_error *err)
+{
+    pml_arena arena;
+    pml_snapshot now;
+    *same = false;
+    pml_arena__init(&arena, t->env);
+    int rc = pml_table__load_snapshot(&now, &arena, t, s->id, err);
+    if (rc == PML_OK)
+        *same = pml_snapshot__same_lists(&now, s);
+    pml_arena__clear(&arena);
+    return rc;
+}
+
+static int take_loaded(bool *whole, pml_table *t, int64_t id, pml_delta_fn take, void *arg, pml_error *err)
+{
+    pml_arena arena;
+    pml_snapshot s;
+    pml_arena__init(&arena, t->env);
+    int rc = pml_table__load_snapshot(&s, &arena, t, id, err);
+    if (rc == PML_OK)
+        rc = take(whole, arg, &s, err);
+    pml_arena__clear(&arena);
+    return rc;
+}
+
+int pml_table__walk_deltas(bool *whole, pml_table *t, int64_t after, const pml_snapshot *s, pml_delta_fn take, void *arg, pml_error *err)
+{
+    int rc = PML_OK;
+    *whole = after >= 0 && s->id > after && s->id - after <= DELTAS_MAX;
+    for (int64_t id = after + 1; rc == PML_OK && *whole && id < s->id; id++)
+        rc = take_loaded(whole, t, id, take, arg, err);
+    if (rc == PML_OK && *whole)
+        rc = take(whole, arg, s, err);
+    /* Of those between somebody may have made others meanwhile, after a rollback: then the last one is another, too. */
+    if (rc == PML_OK && *whole && s->id - after > 1)
+        rc = pml_table__check_snapshot(whole, t, s, err);
+    if (rc == PML_OK)
+        return PML_OK;
+    *whole = false;
+    if (rc != PML_E_NOT_FOUND && rc != PML_E_SNAPSHOT_GONE)
+        return rc;
+    pml_error__clear(err);
+    return PML_OK;
 }
 
 int pml_table__gone_or_damaged(pml_table *t, int64_t snapshot_id, pml_error *err)

@@ -45,6 +45,9 @@ int pml_table__latest_schema_id(int64_t *id, pml_env *env, const char *branch_ro
 
 /* Latest snapshot id, -1 when there is none; listing instead of the hint when by_listing. */
 int pml_table__latest_snapshot(int64_t *id, pml_table *t, bool by_listing, pml_error *err);
+/* The same for who knows of a snapshot `known` (-1: of none): where the hint and what names say are older than that, the listing counts. It
+   may be older, too: then the table was rolled back. */
+int pml_table__latest_since(int64_t *id, pml_table *t, int64_t known, pml_error *err);
 /* All ids, ascending, in owned memory. */
 int pml_table__list_snapshots(int64_t **ids, size_t *n, pml_table *t, pml_error *err);
 int pml_table__earliest_snapshot(int64_t *id, pml_table *t, pml_error *err);
@@ -79,7 +82,20 @@ int pml_table__list_entries(pml_manifest_entries *out, pml_arena *arena, pml_tab
                             const pml_live_files_request *request, pml_error *err);
 int pml_table__live_files(pml_manifest_entries *out, pml_arena *arena, pml_table *t, const pml_snapshot *s,
                           const pml_live_files_request *request, pml_error *err);
-/* Appends to out the ADDs that no DELETE among all names; its array has room for them and may be that of all. */
-int pml_table__cancel_deleted(pml_manifest_entries *out, pml_env *env, const pml_manifest_entries *all, pml_error *err);
+/* The same, and the identities of all DELETE entries, put into a map (the values mean nothing). */
+int pml_table__live_files_but(pml_manifest_entries *out, pml_map *deleted, pml_arena *arena, pml_table *t, const pml_snapshot *s,
+                              const pml_live_files_request *request, pml_error *err);
+/* Appends to out the ADDs whose identities the map has not; its array has room for them and may be that of all. */
+int pml_table__cancel_deleted(pml_manifest_entries *out, const pml_map *deleted, const pml_manifest_entries *all, pml_error *err);
+
+/* Whoever knows the table as of one snapshot and wants it as of a later one, s, may put on top what each snapshot between and s itself
+   changed. take is called for each of them, the oldest first; it sets *whole to false where the snapshot cannot be put on top.
+   after: the id of the known snapshot, 0: there was none. That it belongs to the history that s ends, the caller has seen. *whole is false
+   where there are none or too many, or not all are there, or somebody rolled the table back meanwhile: what was taken is worth nothing
+   then, and the whole lists are to be read. */
+typedef int (*pml_delta_fn)(bool *whole, void *arg, const pml_snapshot *s, pml_error *err);
+int pml_table__walk_deltas(bool *whole, pml_table *t, int64_t after, const pml_snapshot *s, pml_delta_fn take, void *arg, pml_error *err);
+/* Whether the snapshot with the id of s is s still, and not another that came after a rollback. PML_E_NOT_FOUND: there is none. */
+int pml_table__check_snapshot(bool *same, pml_table *t, const pml_snapshot *s, pml_error *err);
 
 #endif

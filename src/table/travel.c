@@ -31,13 +31,6 @@ pml_travel pml_travel__of_options(const pml_table_options *o)
 
 /* ---- latest and id ---- */
 
-/* The hint may be old. Memory already let go of what newer snapshots hold, so look again before giving up. */
-static int latest_id(int64_t *id, pml_table *t, int64_t min_latest, pml_error *err)
-{
-    PML_RETURN_IF(pml_table__latest_snapshot(id, t, false, err));
-    return *id < min_latest ? pml_table__latest_snapshot(id, t, true, err) : PML_OK;
-}
-
 /* Expiry goes upwards: a snapshot that lacks while an older one is there did not expire. */
 static int gone(pml_table *t, int64_t id, pml_error *err)
 {
@@ -55,7 +48,7 @@ static int gone(pml_table *t, int64_t id, pml_error *err)
 static int find_latest(pml_snapshot *s, bool *found, pml_arena *arena, pml_table *t, int64_t min_latest, pml_error *err)
 {
     int64_t id;
-    PML_RETURN_IF(latest_id(&id, t, min_latest, err));
+    PML_RETURN_IF(pml_table__latest_since(&id, t, min_latest, err));
     if (id < 0)
         return PML_OK;
     int rc = pml_table__load_snapshot(s, arena, t, id, err);
@@ -230,7 +223,7 @@ static int find_value(pml_snapshot *s, pml_arena *arena, pml_table *t, bool by_t
     search f = {.t = t, .by_time = by_time, .first = -1};
     pml_optional_int64 first;
     int64_t best = -1, last = 0;
-    PML_RETURN_IF(latest_id(&f.latest, t, min_latest, err));
+    PML_RETURN_IF(pml_table__latest_since(&f.latest, t, min_latest, err));
     PML_RETURN_IF(find_first(&first, &f, err));
     if (!first.present)
         return pml_error__at(err, PML_E_NOT_FOUND, PML_PLACE_SNAPSHOT, t->path,
@@ -270,7 +263,7 @@ static bool is_compacted(const pml_table_options *o, const pml_snapshot *s)
 static int find_compacted(pml_snapshot *s, bool *found, pml_arena *arena, pml_table *t, int64_t min_latest, pml_error *err)
 {
     int64_t latest, first;
-    PML_RETURN_IF(latest_id(&latest, t, min_latest, err));
+    PML_RETURN_IF(pml_table__latest_since(&latest, t, min_latest, err));
     PML_RETURN_IF(pml_table__earliest_snapshot(&first, t, err));
     for (int64_t id = latest; id >= first && id > 0 && first > 0; id--) {
         pml_arena probe;

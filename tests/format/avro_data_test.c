@@ -47,6 +47,17 @@ static void avro_data_reads_decimals_of_too_many_digits_as_null(void **state)
           "\x22\x00\x80zzzzzzzzzzzzzzz"
           "\x22\xff\x7fzzzzzzzzzzzzzzz",
           "{\"a\":null,\"b\":null,\"c\":null}");
+    FAILS(PML_E_CORRUPT, "a DECIMAL(1, 0) NOT NULL", RECORD(F("a", DECIMAL("1", "0"))), "\x02\x0a", "field a");
+}
+
+/* Java shows a key null then; in Arrow a map has none. */
+static void avro_data_refuses_keys_of_too_many_digits(void **state)
+{
+    (void)state;
+#define ENTRIES LIST(NESTED("e", F("key", DECIMAL("1", "0")) "," F("value", NULLABLE(DECIMAL("1", "0")))))
+    READS("m MAP<DECIMAL(1, 0), DECIMAL(1, 0)>", RECORD(F("m", ENTRIES)), "\x02\x02\x09\x02\x02\x0a\x00", "{\"m\":[[\"9\",null]]}");
+    FAILS(PML_E_CORRUPT, "m MAP<DECIMAL(1, 0), DECIMAL(1, 0)>", RECORD(F("m", ENTRIES)), "\x02\x02\x0a\x02\x02\x09\x00", "field key");
+#undef ENTRIES
 }
 
 static void avro_data_turns_timestamps_into_the_unit_of_the_column(void **state)
@@ -253,6 +264,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(avro_data_gives_every_atomic_type),
         cmocka_unit_test(avro_data_reads_decimals_of_too_many_digits_as_null),
+        cmocka_unit_test(avro_data_refuses_keys_of_too_many_digits),
         cmocka_unit_test(avro_data_turns_timestamps_into_the_unit_of_the_column),
         cmocka_unit_test(avro_data_gives_nested_types),
         cmocka_unit_test(avro_data_keeps_children_in_step_below_nulls),

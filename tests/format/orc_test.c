@@ -285,6 +285,134 @@ static void parts_are_the_file(void **state)
     }
 }
 
+/* Rows that match p among those that q reads, of which there are *rows. */
+static int64_t matching_rows(const char *file, const columns *c, const pml_format_read *q, const pml_pred *p, int64_t *rows)
+{
+    struct ArrowArrayStream stream;
+    int64_t matching = 0;
+    pml_error err = PML_ERROR_INIT;
+    *rows = 0;
+    must_ok(pml_format__open(&stream, t->env, "orc", data_path(file), q, &err), &err);
+    for (;;) {
+        struct ArrowArray batch;
+        uint8_t keep[512];
+        assert_int_equal(stream.get_next(&stream, &batch), 0);
+        if (batch.release == NULL)
+            break;
+        must_ok(pml_pred__eval(keep, p, t->env, &batch, c->v, c->n, &err), &err);
+        for (int64_t i = 0; i < batch.length; i++)
+            matching += keep[i];
+        *rows += batch.length;
+        batch.release(&batch);
+    }
+    stream.release(&stream);
+    return matching;
+}
+
+/* Whatever is left out, all that match are there: read whole, in parts, and of every third row. *rows: of the read of the whole. */
+static void must_hold_all(int64_t *rows, const char *file, const columns *c, const pml_pred *p)
+{
+    pml_row_set third;
+    pml_format_read all = request_of(c), q;
+    pml_error err = PML_ERROR_INIT;
+    int64_t n, some, in_parts = 0, total;
+    all.batch_rows = 512;
+    q = all;
+    q.predicate = p;
+    const int64_t wanted = matching_rows(file, c, &all, p, &total);
+    assert_int_equal(matching_rows(file, c, &q, p, rows), wanted);
+    q.parts = 2;
+    for (q.part = 0; q.part < 2; q.part++)
+        in_parts += matching_rows(file, c, &q, p, &n);
+    assert_int_equal(in_parts, wanted);
+    must_ok(pml_row_set__init(&third, t->env, total, false, &err), &err);
+    for (int64_t at = 0; at < total; at += 3)
+        pml_row_set__add(&third, at);
+    all.rows = q.rows = &third;
+    q.parts = 0;
+    const int64_t wanted_third = matching_rows(file, c, &all, p, &n);
+    assert_int_equal(n, (total + 2) / 3);
+    assert_int_equal(matching_rows(file, c, &q, p, &some), wanted_third);
+    in_parts = 0;
+    q.parts = 3;
+    for (q.part = 0; q.part < 3; q.part++)
+        in_parts += matching_rows(file, c, &q, p, &n);
+    assert_int_equal(in_parts, wanted_third);
+    pml_row_set__clear(&third);
+}
+
+static int64_t rows_where(const char *file, const columns *c, pml_pred_op op, size_t column, pml_value literal)
+{
+    int64_t rows;
+    const pml_pred p = {.op = op, .field_id = c->v[column].id, .type = &c->v[column].type, .name = c->v[column].name, .n_literals = 1, .literals = &literal};
+    must_hold_all(&rows, file, c, &p);
+    return rows;
+}
+
+static void stripes_without_a_matching_row_are_left_out(void **state)
+{
+    (void)state;
+    static const pml_pred_op ops[] = {PML_PRED_EQ, PML_PRED_NE, PML_PRED_LT, PML_PRED_LE, PML_PRED_GT, PML_PRED_GE};
+    static const int64_t numbers[] = {-1, 0, 1023, 1024, 2048, 3000};
+    const columns c = stripe_columns();
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        const pml_value v = {.kind = PML_VALUE_INT, .i = numbers[i]};
+        const int64_t rows = rows_where("java_stripes.orc", &c, PML_PRED_EQ, 0, v);
+        assert_int_equal(rows, v.i < 0 || v.i == 3000 ? 0 : v.i >= 2048 ? 952 : 1024);
+        for (size_t k = 0; k < sizeof ops / sizeof ops[0]; k++)
+            for (size_t column = 0; column < 3; column += 2)
+                (void)rows_where("java_stripes.orc", &c, ops[k], column, v);
+    }
+}
+
+/* Of CHAR the file has blanks, of FLOAT perhaps a NaN: nothing is left out by those. */
+static void stripes_are_left_out_by_statistics_that_hold(void **state)
+{
+    (void)state;
+    static const char *const file = "java_scalars.orc";
+    const columns c = scalar_columns();
+    const pml_value none = {.kind = PML_VALUE_BYTES, .bytes = {(const uint8_t *)"\xf4\x8f", 2}}, number = {.kind = PML_VALUE_INT, .i = 3000000},
+                    wide = {.kind = PML_VALUE_FLOAT, .f = 1e38f};
+    for (size_t i = 0; i < c.n; i++) {
+        const pml_type_kind k = c.v[i].type.kind;
+        if (k == PML_TYPE_VARCHAR || k == PML_TYPE_CHAR)
+            assert_int_equal(rows_where(file, &c, PML_PRED_GE, i, none), k == PML_TYPE_CHAR ? 9 : 0);
+        if (k == PML_TYPE_DATE || k == PML_TYPE_INT)
+            assert_int_equal(rows_where(file, &c, PML_PRED_EQ, i, number), 0);
+        for (int64_t day = -719165; k == PML_TYPE_DATE && day <= -719159; day++) /* about 0001-01-01, where calendars differ */
+            (void)rows_where(file, &c, PML_PRED_LE, i, (pml_value){.kind = PML_VALUE_INT, .i = day});
+        if (k == PML_TYPE_FLOAT)
+            assert_int_equal(rows_where(file, &c, PML_PRED_EQ, i, wide), 9);
+    }
+}
+
+/* What cannot be read of statistics is unknown. Damage that makes other statistics of them may hide rows, as in other formats. */
+static void damaged_statistics_leave_nothing_but_rows_out(void **state)
+{
+    (void)state;
+    enum { BEGIN = 10476, END = 10687 }; /* of the metadata in the file */
+    const columns c = stripe_columns();
+    pml_value literal = {.kind = PML_VALUE_INT, .i = 1500};
+    const pml_pred p = {.op = PML_PRED_EQ, .field_id = 0, .type = &c.v[0].type, .name = "id", .n_literals = 1, .literals = &literal};
+    pml_format_read q = request_of(&c);
+    size_t len, all = 0;
+    uint8_t *bytes = test_read_file(data_path("java_stripes.orc"), &len);
+    q.batch_rows = 512;
+    q.predicate = &p;
+    q.content = (pml_bytes){bytes, len};
+    for (size_t at = BEGIN; at < END; at++)
+        for (int flip = 1; flip < 256; flip *= 16) {
+            int64_t rows;
+            bytes[at] ^= (uint8_t)flip;
+            const int64_t matching = matching_rows("java_stripes.orc", &c, &q, &p, &rows);
+            bytes[at] ^= (uint8_t)flip;
+            assert_true(matching == 1 || rows < 3000);
+            all += rows == 3000;
+        }
+    assert_true(all > (END - BEGIN) / 2);
+    free(bytes);
+}
+
 static void file_that_is_another_than_expected_is_refused(void **state)
 {
     (void)state;
@@ -321,7 +449,10 @@ static void failing_allocations_are_reported(void **state)
 {
     (void)state;
     const columns c = scalar_columns();
-    const pml_format_read q = request_of(&c);
+    pml_value literal = {.kind = PML_VALUE_INT};
+    const pml_pred p = {.op = PML_PRED_GE, .field_id = 0, .type = &c.v[0].type, .name = "id", .n_literals = 1, .literals = &literal};
+    pml_format_read q = request_of(&c);
+    q.predicate = &p;
     for (long long n = 1;; n++) {
         pml_error err = PML_ERROR_INIT;
         test_env_fail_at(t, n);
@@ -355,8 +486,11 @@ static void failing_reads_are_reported_and_memory_is_given_back(void **state)
         f.fail_at = n;
         rows = b->orc_open(&reader, &input, &memory, &test_read_options, &err);
         if (rows == PML_OK) {
+            pml_bridge_stat stat;
+            rows = b->orc_stripe_stat(&stat, reader, 0, "id", &err);
+            assert_int_equal(stat.kind, rows == PML_OK ? PML_BRIDGE_STAT_INT : PML_BRIDGE_STAT_NONE);
             must_ok(b->orc_stream(&stream, reader, &request, &err), &err);
-            rows = test_drain(b, &stream, &err);
+            rows = rows == PML_OK ? test_drain(b, &stream, &err) : rows;
             stream.release(&stream);
             b->orc_close(reader);
         }
@@ -380,6 +514,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(columns_are_found_by_name, setup, teardown),
         cmocka_unit_test_setup_teardown(own_file_with_other_columns_is_damage, setup, teardown),
         cmocka_unit_test_setup_teardown(parts_are_the_file, setup, teardown),
+        cmocka_unit_test_setup_teardown(stripes_without_a_matching_row_are_left_out, setup, teardown),
+        cmocka_unit_test_setup_teardown(stripes_are_left_out_by_statistics_that_hold, setup, teardown),
+        cmocka_unit_test_setup_teardown(damaged_statistics_leave_nothing_but_rows_out, setup, teardown),
         cmocka_unit_test_setup_teardown(file_that_is_another_than_expected_is_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(orc_files_are_not_written, setup, teardown),
         cmocka_unit_test_setup_teardown(failing_allocations_are_reported, setup, teardown),

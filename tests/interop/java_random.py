@@ -273,7 +273,7 @@ class RandomTable(java_evolution.Evolving):
         if ok and "value has more than" in done.err:  # Java does not mind sums with more digits than the type has
             refused["decimals with too many digits"] += 1
             return None
-        if ok and re.search(r"--filter: .*' is not a DECIMAL\(", done.err):  # of a sum with more digits than its type
+        if ok and re.search(r"--filter: .*' is no DECIMAL\(", done.err):  # of a sum with more digits than its type
             refused["conditions on decimals with too many digits"] += 1
             return None
         # Line ends in texts make more rows of a CSV file than were written, and deletion vectors that name them.

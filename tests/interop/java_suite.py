@@ -15,6 +15,7 @@ import java_concurrent
 import java_evolution
 import java_keyed
 import java_live
+import java_messages
 import java_mixed
 import java_random
 import java_roundtrip
@@ -47,7 +48,7 @@ def main():
         java_random.add_cases(suite, pml, java, args.seed, args.random)
         java_keyed.add_cases(suite, pml, java, args.seed, args.keyed)
         for area in () if alone else (java_roundtrip, java_mixed, java_evolution, java_live, java_travel, java_changes, java_types,
-                                         java_system, java_concurrent):
+                                         java_messages, java_system, java_concurrent):
             area.add_cases(suite, pml, java, args.seed)
         java.close()
         return suite.finish()

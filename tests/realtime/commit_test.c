@@ -464,6 +464,56 @@ static void segments_whose_rows_all_vanish_move_progress_without_a_file(void **s
     all_rows_vanish("\"merge-engine\":\"partial-update\",\"ignore-delete\":\"true\"", (const int8_t[]){3, 3, 3, 3});
 }
 
+/* ---- a store that shows snapshot 2 late by its name, and a hint that stays at 1 ---- */
+
+static pml_file_system late_inner;
+static bool late;
+
+static bool ends_with(const char *path, const char *end)
+{
+    size_t n = strlen(path), k = strlen(end);
+    return n >= k && strcmp(path + n - k, end) == 0;
+}
+
+static int late_stat(void *ctx, pml_file_info *out, const char *path, pml_error *err)
+{
+    return late && ends_with(path, "/snapshot-2") ? PML_E_NOT_FOUND : late_inner.stat(ctx, out, path, err);
+}
+
+static int late_replace(void *ctx, const char *from, const char *to, pml_error *err)
+{
+    return late && ends_with(to, "/LATEST") ? late_inner.remove_file(ctx, from, err) : late_inner.replace(ctx, from, to, err);
+}
+
+/* A commit of a context is on what the context has seen or made, whichever object made that. */
+static void commit_follows_on_what_its_context_knows(void **state)
+{
+    (void)state;
+    late_inner = rt_kit_fs();
+    pml_file_system fs = late_inner;
+    fs.stat = late_stat;
+    fs.replace = late_replace;
+    for (int advances = 0; advances < 2; advances++) {
+        rt_kit k;
+        pml_error err = PML_ERROR_INIT;
+        late = false;
+        rt_kit_create(&k, &fs, "", advances ? "" : "\"realtime.auto-advance\":\"false\"");
+        rt_kit_start(&k, NULL, NULL);
+        for (int i = 1; i <= 3; i++) {
+            rt_kit_write(&k, 5, "a");
+            late = i > 1;
+            assert_int_equal(rt_kit_cycle(&k, i), i);
+            pml_commit_close(k.commit);
+            must_ok(pml_commit_open(&k.commit, k.table, "kit", &err), &err);
+            if (advances)
+                rt_kit_must_show(&k, 0, 5 * i);
+        }
+        rt_kit_must_show(&k, 0, 15);
+        late = false;
+        rt_kit_close(&k);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -483,6 +533,7 @@ int main(void)
         cmocka_unit_test(entries_of_another_table_are_refused),
         cmocka_unit_test(commit_after_the_context_was_closed_succeeds),
         cmocka_unit_test(segments_whose_rows_all_vanish_move_progress_without_a_file),
+        cmocka_unit_test(commit_follows_on_what_its_context_knows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -80,11 +80,7 @@ static world *open_world(world_engine engine, const char *more)
 
 static void close_world(world *w)
 {
-    pml_rt_writer_abort(w->k.w);
-    pml_rt_context_close(w->k.ctx);
-    pml_commit_close(w->k.commit);
-    pml_table_release(w->k.table);
-    test_env_close(w->k.t);
+    rt_kit_close(&w->k);
     assert_int_equal(files.n, 0);
     free(w);
 }

@@ -137,11 +137,7 @@ static void open_world(world *w, const key_case *c)
 
 static void close_world(world *w)
 {
-    pml_rt_writer_abort(w->k.w);
-    pml_rt_context_close(w->k.ctx);
-    pml_commit_close(w->k.commit);
-    pml_table_release(w->k.table);
-    test_env_close(w->k.t);
+    rt_kit_close(&w->k);
 }
 
 static int write_text(world *w, const char *text, pml_error *err)

@@ -443,6 +443,29 @@ static void codes_that_a_store_may_return_come_through(void **state)
     rt_kit_close(&k);
 }
 
+/* Leaves bytes where the next calls have their frames. */
+static __attribute__((noinline)) void use_the_stack(void)
+{
+    volatile char bytes[32768];
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = 'x';
+}
+
+/* What its message says after the NUL is the store's to read, too: nothing of the stack. */
+static void store_is_given_an_empty_error(void **state)
+{
+    (void)state;
+    rt_kit k;
+    start_failing(&k, "");
+    failing_store = (failing_script){0};
+    for (int i = 0; i < 3; i++) {
+        use_the_stack();
+        must_ok(rt_kit_try_write(&k, 3, "a", NULL, NULL, NULL), NULL);
+    }
+    assert_int_equal(failing_store.dirty, 0);
+    rt_kit_close(&k);
+}
+
 static void store_failing_without_effect_can_be_asked_again(void **state)
 {
     (void)state;
@@ -562,6 +585,7 @@ int main(void)
         cmocka_unit_test(empty_batch_is_taken_and_creates_nothing),
         cmocka_unit_test(batch_of_another_schema_is_refused),
         cmocka_unit_test(codes_that_a_store_may_return_come_through),
+        cmocka_unit_test(store_is_given_an_empty_error),
         cmocka_unit_test(store_failing_without_effect_can_be_asked_again),
         cmocka_unit_test(store_failing_in_doubt_poisons_the_context),
         cmocka_unit_test(batch_applied_in_part_says_what_was_applied),

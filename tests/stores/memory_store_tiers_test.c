@@ -6,6 +6,8 @@
 
 #include "columnar/array_memory.h"
 
+#include <time.h>
+
 static void must_hold(kit *k, bool ok)
 {
     if (!ok)
@@ -202,32 +204,84 @@ static void query_without_memory(kit *k, const kit_view *view)
     }
 }
 
-static void memory_store_merges_small_runs_for_who_asks_again(void **state)
+/* A thread of the host makes it so many, after a while. */
+static void wait_for_runs(kit *k, const kit_view *view, size_t wanted)
+{
+    const struct timespec ms = {0, 1000000};
+    size_t n = count_runs(k, view);
+    for (int i = 0; n != wanted && i < 20000; i++) {
+        (void)nanosleep(&ms, NULL);
+        n = count_runs(k, view);
+    }
+    assert_int_equal(n, wanted);
+}
+
+static void write_rows(kit *k, int n)
+{
+    for (int i = 0; i < n; i++)
+        must_hold(k, kit_write(k, 1, true, 0));
+}
+
+static void memory_store_merges_small_runs_for_readers(void **state)
 {
     (void)state;
     kit k;
     must_hold(&k, store_kit_open(&k, pml_memory_store_plugin(), KIT_KEYED));
-    for (int i = 0; i < 400; i++) /* chunks of 64 and 256 rows, and an open one */
-        must_hold(&k, kit_write(&k, 1, true, 0));
+    write_rows(&k, 400); /* chunks of 64 and 256 rows, and an open one */
     must_hold(&k, kit_view_acquire(&k, 0));
     assert_int_equal(count_runs(&k, &k.views[0]), 3);
     query_without_memory(&k, &k.views[0]);
-    must_hold(&k, kit_write(&k, 1, true, 0));
+    wait_for_runs(&k, &k.views[0], 1);
+    write_rows(&k, 1);
     must_hold(&k, kit_view_acquire(&k, 1));
     assert_int_equal(count_runs(&k, &k.views[1]), 3); /* other rows */
-    assert_int_equal(count_runs(&k, &k.views[1]), 1);
-    assert_int_equal(count_runs(&k, &k.views[1]), 1);
-    assert_int_equal(count_runs(&k, &k.views[0]), 3); /* what was kept has a row more than this view */
-    for (int i = 0; i < 2000; i++)
-        must_hold(&k, kit_write(&k, 1, true, 0));
-    for (int i = 0; i < 2; i++)
-        assert_int_equal(count_runs(&k, &k.views[i]), 3); /* nothing is kept with a chunk that is closed */
-    must_hold(&k, kit_write(&k, 20000, true, 0)); /* so many are never merged by a query */
-    must_hold(&k, kit_write(&k, 1, true, 0));
+    wait_for_runs(&k, &k.views[1], 1);
+    for (int i = 0; i < 20; i++)
+        assert_int_equal(count_runs(&k, &k.views[0]), 3); /* what is kept has a row more than this view */
+    write_rows(&k, 2000);
+    for (int i = 0; i < 20; i++)
+        assert_int_equal(count_runs(&k, &k.views[i % 2]), 3); /* nothing is kept with a chunk that is closed */
+    must_hold(&k, kit_write(&k, 20000, true, 0)); /* so many are never merged for readers */
+    write_rows(&k, 1);
     must_hold(&k, kit_view_acquire(&k, 2));
     size_t all = count_runs(&k, &k.views[2]);
     assert_true(all > 2);
-    assert_int_equal(count_runs(&k, &k.views[2]), all);
+    for (int i = 0; i < 20; i++)
+        assert_int_equal(count_runs(&k, &k.views[2]), all);
+    kit_close(&k);
+    assert_false(k.failed);
+}
+
+/* What is merged for readers is counted; where it is never read it is not made again, until somebody reads the same rows twice. */
+static void memory_store_does_not_merge_for_nobody(void **state)
+{
+    (void)state;
+    const struct timespec ms = {0, 1000000};
+    kit k;
+    kit_view *v = &k.views[0];
+    pml_rt_usage before, after = {0};
+    must_hold(&k, store_kit_open(&k, pml_memory_store_plugin(), KIT_KEYED));
+    write_rows(&k, 400);
+    must_hold(&k, kit_usage(&k, &before));
+    must_hold(&k, kit_view_acquire(&k, 0));
+    assert_int_equal(count_runs(&k, v), 3);
+    for (int i = 0; after.pinned_only_bytes <= before.pinned_only_bytes && i < 20000; i++) {
+        (void)nanosleep(&ms, NULL);
+        must_hold(&k, kit_usage(&k, &after)); /* it was merged */
+    }
+    assert_true(after.pinned_only_bytes > before.pinned_only_bytes);
+    for (int i = 0; i < 20; i++) { /* a writer and a reader in turns */
+        kit_view_release(&k, 0);
+        write_rows(&k, 1);
+        must_hold(&k, kit_view_acquire(&k, 0));
+        assert_int_equal(count_runs(&k, v), 3);
+        (void)nanosleep(&ms, NULL);
+        must_hold(&k, kit_usage(&k, &after));
+        assert_int_equal(after.pinned_only_bytes, before.pinned_only_bytes);
+    }
+    assert_int_equal(count_runs(&k, v), 3);
+    wait_for_runs(&k, v, 1);
+    kit_view_release(&k, 0);
     kit_close(&k);
     assert_false(k.failed);
 }
@@ -240,7 +294,8 @@ int main(void)
         cmocka_unit_test(memory_store_copies_small_slices_of_large_buffers),
         cmocka_unit_test(memory_store_statistics_leave_chunks_out),
         cmocka_unit_test(memory_store_with_statistics_loses_no_row),
-        cmocka_unit_test(memory_store_merges_small_runs_for_who_asks_again),
+        cmocka_unit_test(memory_store_merges_small_runs_for_readers),
+        cmocka_unit_test(memory_store_does_not_merge_for_nobody),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

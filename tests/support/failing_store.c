@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "stores/memory.h"
 #include "util/error.h"
@@ -26,9 +27,16 @@ static int fails(failing_call call, pml_error *err)
     return f->code;
 }
 
+static bool is_empty(const pml_error *err)
+{
+    static const pml_error empty = PML_ERROR_INIT;
+    return memcmp(err->file, empty.file, sizeof empty.file) == 0 && memcmp(err->message, empty.message, sizeof empty.message) == 0;
+}
+
 static int w_write(void *store, pml_rt_batch *batch, pml_error *err)
 {
     wrapped *w = store;
+    failing_store.dirty += !is_empty(err);
     PML_RETURN_IF(fails(FAIL_WRITE, err));
     PML_RETURN_IF(w->vt->write(w->store, batch, err));
     return fails(FAIL_WRITE_TAKEN, err);

@@ -27,6 +27,7 @@ typedef struct failing_script {
     int skip;     /* calls that succeed before */
     int times;    /* calls that fail then */
     int advances; /* calls of advance seen */
+    int dirty;    /* writes whose error was not empty to its last byte */
 } failing_script;
 
 extern failing_script failing_store;

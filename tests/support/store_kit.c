@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/store_kit.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "columnar/array_memory.h"
 #include "support/random_batch.h"
@@ -130,6 +132,7 @@ void kit_close(kit *k)
     }
     if (k->backend != NULL)
         k->plugin->close(k->backend);
+    pml_rt_host__end(k->host); /* what a thread of the host still does for the store holds memory */
     (void)kit_ok(k, pml_rt_host__bytes(k->host) == 0, "after the last release the host still counts %lld bytes",
                  (long long)pml_rt_host__bytes(k->host));
     for (size_t i = 0; i < k->n_batches; i++)
@@ -262,6 +265,22 @@ bool kit_usage(kit *k, pml_rt_usage *u)
     pml_error err = PML_ERROR_INIT;
     *u = (pml_rt_usage){.struct_size = sizeof *u};
     return kit_rc(k, k->vt->usage(k->store, u, &err), &err, "usage");
+}
+
+static void set_flag(void *flag)
+{
+    atomic_store((atomic_bool *)flag, true);
+}
+
+bool kit_settle(kit *k)
+{
+    const struct timespec pause = {0, 100000};
+    atomic_bool done = false;
+    if (k->services.submit(k->services.ctx, set_flag, &done) != PML_OK)
+        return kit_ok(k, false, "the host takes no work");
+    while (!atomic_load(&done))
+        (void)nanosleep(&pause, NULL);
+    return true;
 }
 
 /* ---- reading ---- */

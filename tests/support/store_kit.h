@@ -100,6 +100,7 @@ void kit_note_seal(kit *k);      /* what is written from now on is of another se
 bool kit_seal(kit *k, int slot); /* PML_OK and a segment, or failure */
 void kit_segment_release(kit *k, int slot);
 bool kit_advance(kit *k, int64_t end);
+bool kit_settle(kit *k); /* waits until what the store had the host's thread do is over */
 bool kit_usage(kit *k, pml_rt_usage *u);
 
 /* Acquires and checks the info against the model. */

@@ -320,7 +320,7 @@ static bool usage_falls_to_nothing(kit *k)
     if (!kit_view_check(k, &k->views[0]))
         return false;
     kit_view_release(k, 0);
-    return usage_is_nothing(k);
+    return kit_settle(k) && usage_is_nothing(k);
 }
 
 /* The random walk that finds what nobody thought of; every view and segment is checked when it is made and when it goes. */

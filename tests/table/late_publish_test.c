@@ -21,7 +21,7 @@ typedef enum late_answer {
 static struct {
     const pml_file_system *inner;
     late_answer answer;
-    bool pending, dark;
+    bool pending, dark, old; /* old: what asks for snapshot 2 by its name hears that there is none, and the hint stays at 1 */
     char from[300], to[300];
 } late;
 
@@ -69,6 +69,22 @@ static int late_sync_directory(void *ctx, const char *path, pml_error *err)
     return late.inner->sync_directory(ctx, path, err);
 }
 
+static bool ends_with(const char *path, const char *end)
+{
+    size_t n = strlen(path), k = strlen(end);
+    return n >= k && strcmp(path + n - k, end) == 0;
+}
+
+static int late_stat(void *ctx, pml_file_info *out, const char *path, pml_error *err)
+{
+    return late.old && ends_with(path, "/snapshot-2") ? PML_E_NOT_FOUND : late.inner->stat(ctx, out, path, err);
+}
+
+static int late_replace(void *ctx, const char *from, const char *to, pml_error *err)
+{
+    return late.old && ends_with(to, "/LATEST") ? late.inner->remove_file(ctx, from, err) : late.inner->replace(ctx, from, to, err);
+}
+
 typedef struct world {
     sim_fs *sim;
     pml_file_system fs;
@@ -84,6 +100,8 @@ static void world_open(world *w, late_answer answer)
     w->fs.publish = late_publish;
     w->fs.open_read = late_open_read;
     w->fs.sync_directory = late_sync_directory;
+    w->fs.stat = late_stat;
+    w->fs.replace = late_replace;
     memset(&late, 0, sizeof late);
     late.inner = sim_fs_system(w->sim);
     w->t = test_env_open(&w->fs);
@@ -175,12 +193,41 @@ static void conflict_of_messages_that_are_in_the_table_is_durable(void **state)
     world_close(&w);
 }
 
+/* Who made a snapshot goes on from it, though its name is not seen yet; and from an older one after a rollback, which the listing shows. */
+static void commit_follows_on_its_own_snapshot(void **state)
+{
+    (void)state;
+    for (int rolled_back = 0; rolled_back < 2; rolled_back++) {
+        world w;
+        pml_commit *c;
+        pml_error err = PML_ERROR_INIT;
+        world_open(&w, ANSWER_RIGHT);
+        must_ok(pml_commit_open(&c, w.k.table, "me", &err), &err);
+        late.old = true;
+        for (int i = 0; i < 2; i++) {
+            pml_commit_result r = PML_COMMIT_RESULT_INIT;
+            pml_messages *m = table_kit_prepare(&w.k, 7);
+            if (i == 1 && rolled_back)
+                must_ok(w.fs.remove_file(w.fs.ctx, "/wh/t/snapshot/snapshot-2", &err), &err);
+            must_ok(pml_commit_run(&r, c, &m, 1, i + 1, NULL, &err), &err);
+            assert_int_equal(r.snapshot_id, i == 1 && rolled_back ? 2 : i + 2);
+            assert_int_equal(r.attempts, 1);
+            pml_messages_free(m);
+        }
+        pml_commit_close(c);
+        late.old = false;
+        w.k.absent[1] = rolled_back;
+        world_close(&w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(commit_that_finds_its_own_snapshot_is_durable),
         cmocka_unit_test(commit_that_cannot_sync_its_own_snapshot_is_unknown),
         cmocka_unit_test(conflict_of_messages_that_are_in_the_table_is_durable),
+        cmocka_unit_test(commit_follows_on_its_own_snapshot),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,16 +65,71 @@ static int leave_out(void *arg, pml_commit_decision *d, const pml_commit_base *b
     return PML_OK;
 }
 
-static void commit_without(world *w, pml_commit_kind kind)
+static void commit_as(world *w, pml_commit_kind kind, int (*decide)(void *, pml_commit_decision *, const pml_commit_base *, pml_error *), void *arg)
 {
-    leaving_out o = {w, kind};
     pml_commit_result r = PML_COMMIT_RESULT_INIT;
     pml_error err = PML_ERROR_INIT;
     pml_commit *c;
-    const pml_commit_request request = {.arg = &o, .decide = leave_out, .kind = kind, .delta_per_attempt = true};
+    const pml_commit_request request = {.arg = arg, .decide = decide, .kind = kind, .delta_per_attempt = true};
     must_ok(pml_commit_open(&c, w->k.table, NULL, &err), &err);
     must_ok(pml_commit__execute(&r, c, &request, &err), &err);
     pml_commit_close(c);
+}
+
+static void commit_without(world *w, pml_commit_kind kind)
+{
+    leaving_out o = {w, kind};
+    commit_as(w, kind, leave_out, &o);
+}
+
+/* One file goes, or comes as it was: with the name that it had, which no writer gives again. */
+typedef struct one_file {
+    const pml_manifest_entry *entry;
+    pml_new_files files;
+    const pml_new_files *list;
+} one_file;
+
+/* entry NULL: nothing goes. */
+static int take_out(void *arg, pml_commit_decision *d, const pml_commit_base *base, pml_error *err)
+{
+    const one_file *o = arg;
+    (void)base;
+    (void)err;
+    d->identifier = 1;
+    d->n_removed = o->entry != NULL;
+    d->removed = o->entry;
+    return PML_OK;
+}
+
+static int put_back(void *arg, pml_commit_decision *d, const pml_commit_base *base, pml_error *err)
+{
+    one_file *o = arg;
+    (void)base;
+    (void)err;
+    d->identifier = 1;
+    d->n_files = 1;
+    d->files = &o->list;
+    return PML_OK;
+}
+
+static void commit_take_out(world *w, const pml_manifest_entry *e)
+{
+    one_file o = {.entry = e};
+    commit_as(w, PML_COMMIT_COMPACT, take_out, &o);
+}
+
+static void commit_put_back(world *w, const pml_manifest_entry *e)
+{
+    pml_data_file file = e->file;
+    one_file o = {.list = &o.files};
+    assert_int_equal(pml_new_files__init(&o.files, w->t->env, e->partition, e->bucket, e->total_buckets), PML_OK);
+    o.files.files = &file;
+    o.files.n = 1;
+    o.files.rows = file.row_count;
+    commit_as(w, PML_COMMIT_APPEND, put_back, &o);
+    o.files.files = NULL;
+    o.files.n = 0;
+    pml_new_files__clear(&o.files);
 }
 
 /* The latest snapshots are taken back, and others come under their ids. */
@@ -169,6 +224,7 @@ static void a_new_snapshot_is_read_alone(void **state)
     must_be_equal(next, anew);
     assert_in_range(by_delta, 1, 5); /* hint, both snapshots, list, manifest */
     assert_true(whole > 10);
+    commit_take_out(&w, known->first->entries[0]);
     for (long long n = 1, failed = 1; failed; n++) {
         pml_lookup_base *b = NULL;
         pml_error err = PML_ERROR_INIT;
@@ -182,6 +238,66 @@ static void a_new_snapshot_is_read_alone(void **state)
     pml_lookup_base__release(known);
     pml_lookup_base__release(next);
     pml_lookup_base__release(anew);
+    world_close(&w);
+}
+
+/* One file comes and goes again and again. What scans show of it then hangs on the manifests that were merged, and a lookup shows the same,
+   however often it looked on the way. */
+static void a_file_that_comes_again_is_as_scans_see_it(void **state)
+{
+    (void)state;
+    size_t followed = 0;
+    for (int first = 0; first < 3; first++) /* when the lookup begins: before the file goes, or when it is away, or when it is there again */
+        for (int every = 1; every <= 3; every++) {
+            world w;
+            pml_lookup_base *known = NULL;
+            world_open(&w);
+            append(&w);
+            pml_lookup_base *begin = load(&w, NULL);
+            for (int i = 0; i <= 12; i++) {
+                if (i == first)
+                    known = load(&w, NULL);
+                if (i >= first && i % every == 0) {
+                    pml_lookup_base *next = load(&w, known), *anew = load(&w, NULL);
+                    must_be_equal(next, anew);
+                    followed += next->list.files->depth > 0;
+                    pml_lookup_base__release(anew);
+                    pml_lookup_base__release(known);
+                    known = next;
+                }
+                (i % 2 == 0 ? commit_take_out : commit_put_back)(&w, begin->first->entries[0]);
+            }
+            pml_lookup_base__release(known);
+            pml_lookup_base__release(begin);
+            world_close(&w);
+        }
+    assert_true(followed > 3); /* it goes once for those who saw it come only once */
+}
+
+/* Looks that find nothing new, and empty snapshots, leave no memory behind. */
+static void looks_without_news_take_no_memory(void **state)
+{
+    (void)state;
+    world w;
+    world_open(&w);
+    for (int i = 0; i < 3; i++)
+        append(&w);
+    pml_lookup_base *known = load(&w, NULL);
+    long long bytes = 0;
+    for (int i = 0; i < 40; i++) {
+        if (i == 20)
+            append(&w);
+        if (i > 20 && i % 2 == 0)
+            commit_take_out(&w, NULL);
+        pml_lookup_base *next = load(&w, known);
+        assert_int_equal(next->list.files->depth, i >= 20);
+        pml_lookup_base__release(known);
+        known = next;
+        if (i % 20 == 0)
+            bytes = w.t->bytes;
+        assert_true(w.t->bytes <= bytes);
+    }
+    pml_lookup_base__release(known);
     world_close(&w);
 }
 
@@ -212,6 +328,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(deltas_give_what_the_whole_list_gives),
         cmocka_unit_test(a_new_snapshot_is_read_alone),
+        cmocka_unit_test(a_file_that_comes_again_is_as_scans_see_it),
+        cmocka_unit_test(looks_without_news_take_no_memory),
         cmocka_unit_test(a_list_whose_snapshot_is_gone_is_read_anew),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -89,6 +89,22 @@ printf '{"id":1,"p":"a","v":"x","_VALUE_KIND":3}\n' >column.jsonl
 exits 1 ingest t column.jsonl
 says '"_kind" says what a row is'
 
+# What only a real-time writer refuses is a wrong row of its file, too.
+exits 0 table create floats --columns "d DOUBLE NOT NULL, s FLOAT" --primary-key d --bucket 1 --live --option realtime.allow-float-key=true \
+    --option sequence.field=s
+printf '{"d":1,"s":1}\n\n{"d":-0.0,"s":1}\n' >zero.jsonl
+exits 1 ingest floats zero.jsonl --live
+says "zero.jsonl, line 3: the key column d is NaN or -0.0"
+printf 'd,s\n1,1\n2,2\nNaN,3\n' >nan.csv
+exits 1 ingest floats nan.csv --live
+says "nan.csv, row 3: the key column d is NaN or -0.0"
+printf '{"d":1,"s":1}\n{"d":2,"s":"NaN"}\n' >sequence.jsonl
+exits_with_input 1 sequence.jsonl ingest floats - --live
+says "standard input, line 2: the sequence field s is NaN"
+exits 0 ingest floats sequence.jsonl
+exits 0 count floats
+prints_exactly 2
+
 # What is not written.
 exits 3 table create no --columns "$columns" --primary-key id --partition-by p
 says "needs cross-partition"

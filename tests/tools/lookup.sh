@@ -39,6 +39,41 @@ prints_exactly "id,p,v"
 exits 4 lookup t p=a,id=2 --format csv
 prints_exactly "id,p,v"
 
+# Whoever asks through a pipe gets the answer before the next question, in every format.
+for format in json csv table; do
+    mkfifo asked answered
+    timeout 30 "$PML" lookup t - --format $format <asked >answered 2>pipe_err &
+    lookup=$!
+    exec 8>asked 9<answered
+    echo 'p=a,id=1' >&8
+    while read -r line <&9 && [ "${line#*ONE}" = "$line" ]; do :; done
+    printf 'p=c,id=1\np=a,' >&8
+    printf 'id=9\n{"id":1,"p":"b,id=1"}\np=a' >&8
+    n=0
+    until [ "$(grep -c "there is no row" pipe_err)" -ge 2 ]; do
+        n=$((n + 1))
+        [ $n -lt 100 ] || fail "no word of the missing keys: $(cat pipe_err)"
+        sleep 0.1
+    done
+    while read -r line <&9 && [ "${line#*other}" = "$line" ]; do :; done
+    echo ',id=1' >&8
+    read -r line <&9 && [ "${line#*ONE}" != "$line" ] || fail "not the answer to a line in two pieces: $line"
+    exec 8>&- 9<&-
+    code=0
+    wait $lookup || code=$?
+    [ $code -eq 4 ] || fail "a lookup through a pipe ended with $code: $(cat pipe_err)"
+    rm asked answered
+done
+# A wrong line is named, and those before it are answered.
+printf 'p=a,id=1\n\np=a,id=x\n' >wrong
+exits_with_input 1 wrong lookup t - --json
+says "standard input, line 3: column 'id' of a key: 'x'"
+prints_exactly '{"id":1,"p":"a","v":"ONE"}'
+printf 'p=a,id=1\r\n{"p":' >wrong
+exits_with_input 1 wrong lookup t - --json
+says 'standard input, line 2: "{"p":" is no key: it is no JSON'
+prints_exactly '{"id":1,"p":"a","v":"ONE"}'
+
 # What is no key, no table for it, no option.
 exits 2 lookup t id=1
 says "a column is missing"
@@ -51,7 +86,7 @@ says "a value is null"
 exits 2 lookup t '{"p":'
 says "it is no JSON"
 exits 2 lookup t p=a,id=x
-says "column 'id' of a key: 'x' is not a INT value"
+says "column 'id' of a key: 'x' is no INT value"
 exits 2 lookup t p=a,id=1 --aligned
 says "goes with --json"
 exits 2 lookup t

@@ -20,7 +20,7 @@ exits 4 realtime status --openmetrics
 [ "$(tail -1 out)" = "# EOF" ] || fail "an exposition without processes: $(cat out)"
 
 mkfifo rows
-"$PML" ingest ./t - --format json --live --commit-every 2 <rows 2>ingest_err &
+"$PML" ingest ./t - --format json --live --commit-every 3 <rows 2>ingest_err &
 writer=$!
 exec 9>rows
 wait_for() { # WORD...: until the command prints it
@@ -32,12 +32,25 @@ wait_for() { # WORD...: until the command prints it
     done
 }
 wait_for '"write_rows":0'
+# Also while the writer waits for more: rows of a batch that is not full, and the time that goes by. Commits are where they would be
+# without the pauses.
 echo '{"id":1,"v":"a"}' >&9
 echo '{"id":2,"v":"b"}' >&9
-sleep 1
-echo '{"id":3,"v":"c"}' >&9
-echo '{"id":4,"v":"d"}' >&9
-wait_for '"write_rows":'
+wait_for '"write_rows":2,'
+printf '{"id":%s,"v":"c"}\n' 3 4 5 >&9
+wait_for '"write_rows":5,'
+prints '"commits":1,'
+exits 0 count ./t
+prints_exactly 3
+age() { sed 's/.*"uncommitted_age_ms":\([0-9]*\),.*/\1/' out; }
+wait_for '"uncommitted_rows":2,'
+before=$(age)
+n=0
+until "$PML" realtime status ./t --json >out && [ "$(age)" -gt "$before" ]; do
+    n=$((n + 1))
+    [ $n -lt 300 ] || fail "the status of a waiting writer stays as it was: $(cat out)"
+    sleep 0.1
+done
 prints "\"process\":$writer,"
 python3 - out <<'P' || fail "not the JSON it should be: $(cat out)"
 import json, sys

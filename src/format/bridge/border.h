@@ -189,6 +189,8 @@ int orc_open(pml_bridge_orc **out, const pml_bridge_input *input, const pml_brid
 void orc_close(pml_bridge_orc *reader);
 int64_t orc_rows(const pml_bridge_orc *reader);
 int32_t orc_stripes(const pml_bridge_orc *reader);
+int64_t orc_stripe_rows(const pml_bridge_orc *reader, int32_t stripe);
+int orc_stripe_stat(pml_bridge_stat *out, pml_bridge_orc *reader, int32_t stripe, const char *column, pml_error *err);
 int orc_stream(struct ArrowArrayStream *out, pml_bridge_orc *reader, const pml_bridge_orc_request *request, pml_error *err);
 int csv_open(struct ArrowArrayStream *out, const pml_bridge_input *input, const pml_bridge_memory *memory,
              const struct ArrowSchema *schema, const pml_bridge_csv_options *options, pml_error *err);

@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-#define PML_BRIDGE_ABI 4u
+#define PML_BRIDGE_ABI 5u
 #define PML_BRIDGE_SYMBOL "pml_bridge_entry"
 
 /* Random access input. read_at returns exactly n bytes or fails. close is called once when the bridge lets go. */
@@ -110,6 +110,7 @@ typedef struct pml_bridge_orc pml_bridge_orc;
 
 typedef struct pml_bridge_orc_request {
     int32_t first_stripe, end_stripe;
+    const uint8_t *left_out; /* for each stripe of the file, 1: its rows do not come; copied. NULL: none */
     /* The wanted columns in the project's form, borrowed. Metadata "paimon.type" of a text that begins with CHAR( strips blanks. */
     const struct ArrowSchema *schema;
     /* 1: a file whose columns carry field ids must have each column once and with the type that such a column has in ORC files. */
@@ -176,6 +177,10 @@ typedef struct pml_bridge {
     void (*orc_close)(pml_bridge_orc *reader);
     int64_t (*orc_rows)(const pml_bridge_orc *reader);
     int32_t (*orc_stripes)(const pml_bridge_orc *reader);
+    int64_t (*orc_stripe_rows)(const pml_bridge_orc *reader, int32_t stripe);
+    /* Of the top-level column of this name in a stripe: whole numbers, dates (INT) and texts (BYTES) as the file has them, not cast. What the
+       file does not say is unknown: kind NONE, null_count -1. */
+    int (*orc_stripe_stat)(pml_bridge_stat *out, pml_bridge_orc *reader, int32_t stripe, const char *column, pml_error *err);
     /* Batches of at most batch_rows rows of the stripes in exactly the wanted schema: columns by name, missing ones null, others cast
        without loss (but timestamps are cut to their unit). One stream of a reader at a time. */
     int (*orc_stream)(struct ArrowArrayStream *out, pml_bridge_orc *reader, const pml_bridge_orc_request *request, pml_error *err);

@@ -35,6 +35,8 @@ pml_bridge table_make()
     t.orc_close = orc_close;
     t.orc_rows = orc_rows;
     t.orc_stripes = orc_stripes;
+    t.orc_stripe_rows = orc_stripe_rows;
+    t.orc_stripe_stat = orc_stripe_stat;
     t.orc_stream = orc_stream;
     t.csv_open = csv_open;
     t.cast = cast;

@@ -12,6 +12,12 @@
 
 namespace pml_bridge_ns {
 
+/* What the file says of its stripes (orc_stats.cc). */
+struct OrcStatistics;
+struct OrcStatisticsDrop {
+    void operator()(OrcStatistics *statistics) const;
+};
+
 struct OrcReader {
     /* Order matters: what is declared first goes last. */
     std::shared_ptr<Pool> pool;
@@ -21,6 +27,7 @@ struct OrcReader {
     bool has_ids = false;                  /* columns carry paimon.id: a writer of tables made the file */
     std::vector<arrow::adapters::orc::StripeInformation> stripes;
     int64_t rows = 0;
+    std::unique_ptr<OrcStatistics, OrcStatisticsDrop> statistics; /* NULL: nobody has asked yet */
     pml_bridge_read_options options;
 };
 

@@ -61,6 +61,7 @@ private:
     std::vector<int> in_file_; /* columns that are read, ascending */
     int64_t (*zone_offset_)(int64_t) = nullptr;
     int32_t stripe_ = 0, end_ = 0;
+    std::vector<uint8_t> left_out_; /* of each stripe; empty: none */
     std::shared_ptr<arrow::RecordBatchReader> batches_;
     int64_t rows_ = 0;        /* of the stripe, given out */
     int32_t zone_stripe_ = -1; /* that zone_ belongs to */
@@ -92,6 +93,8 @@ arrow::Status OrcSource::open(const pml_bridge_orc_request &request)
     zone_offset_ = request.zone_offset;
     stripe_ = request.first_stripe;
     end_ = request.end_stripe;
+    if (request.left_out != nullptr)
+        left_out_.assign(request.left_out, request.left_out + shared_->stripes.size());
     const size_t needed = static_cast<size_t>(wanted_->num_fields()) - request.n_optional;
     for (const auto &field : wanted_->fields()) {
         bool optional = columns_.size() >= needed && shared_->native->GetFieldIndex(field->name()) < 0;
@@ -188,7 +191,8 @@ arrow::Result<std::shared_ptr<arrow::Array>> OrcSource::column_finish(const OrcC
 arrow::Result<std::shared_ptr<arrow::RecordBatch>> OrcSource::next()
 {
     shared_->pool->begin_call();
-    while (stripe_ < end_ && rows_ == shared_->stripes[static_cast<size_t>(stripe_)].num_rows) {
+    while (stripe_ < end_ && (rows_ == shared_->stripes[static_cast<size_t>(stripe_)].num_rows ||
+                              (!left_out_.empty() && left_out_[static_cast<size_t>(stripe_)] != 0))) {
         stripe_++;
         rows_ = 0;
         batches_ = nullptr;

@@ -45,6 +45,7 @@ import org.apache.paimon.table.Table;
 import org.apache.paimon.table.sink.BatchTableCommit;
 import org.apache.paimon.table.sink.CommitMessage;
 import org.apache.paimon.table.sink.CommitMessageImpl;
+import org.apache.paimon.table.sink.CommitMessageSerializer;
 import org.apache.paimon.table.sink.DynamicBucketRowKeyExtractor;
 import org.apache.paimon.table.sink.RowPartitionAllPrimaryKeyExtractor;
 import org.apache.paimon.table.sink.TableCommitImpl;
@@ -62,6 +63,10 @@ import org.apache.paimon.types.DataTypeJsonParser;
 import org.apache.paimon.types.RowKind;
 import org.apache.paimon.types.RowType;
 
+import java.io.DataInputStream;
+import java.io.File;
+import java.io.FileInputStream;
+import java.io.PrintStream;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -286,6 +291,24 @@ final class Ops {
             }
             c.commit(id, msgs);
         }
+    }
+
+    /** Commits messages that another writer serialized. */
+    static void commitBytes(FileStoreTable t, String user, long id, int version, File file, PrintStream out) throws Exception {
+        CommitMessageSerializer serializer = new CommitMessageSerializer();
+        List<CommitMessage> msgs = new ArrayList<>();
+        try (DataInputStream in = new DataInputStream(new FileInputStream(file))) {
+            while (in.available() > 0) {
+                byte[] bytes = new byte[in.readInt()];
+                in.readFully(bytes);
+                CommitMessage m = serializer.deserialize(version, bytes);
+                byte[] own = serializer.serialize(m);
+                boolean begins = own.length <= bytes.length && Arrays.equals(own, Arrays.copyOf(bytes, own.length));
+                out.println(begins ? own.length : -1);
+                msgs.add(m);
+            }
+        }
+        commit(t, user, id, msgs, null);
     }
 
     /** Writes rows and commits once. Compaction, if the options allow it, is waited for. */

@@ -72,6 +72,8 @@ public final class PaimonOracle {
                         + "  alter TABLE CHANGES.json\n"
                         + "  append TABLE ROWS.jsonl|- [--user U] [--id N] [--columns a,b] [--first-row-id N]"
                         + " [--overwrite k=v,..|all] [--write-only] [--branch B] [--option k=v]...\n"
+                        + "  commit TABLE MESSAGES --version V [--user U] [--id N]   (a file: i32 length and bytes of each message;"
+                        + " prints how many of them Java's own bytes begin with, -1: other bytes)\n"
                         + "  compact TABLE [--full] [--user U] [--branch B] [--option k=v]...\n"
                         + "  delete-where TABLE PREDICATE_JSON [--user U]\n"
                         + "  dump TABLE [--snapshot N|--tag T|--branch B] [--columns a,b] [--filter JSON]"
@@ -130,6 +132,13 @@ public final class PaimonOracle {
             case "append":
                 append(user);
                 break;
+            case "commit":
+                {
+                    FileStoreTable t = table();
+                    long id = flags.containsKey("id") ? Long.parseLong(flags.get("id")) : Ops.nextIdentifier(t, user);
+                    Ops.commitBytes(t, user, id, Integer.parseInt(flags.get("version")), new File(args.get(1)), out);
+                    break;
+                }
             case "compact":
                 out.println(Ops.compact(table(), user, flags.containsKey("full")) ? "compacted" : "nothing to do");
                 break;
