@@ -57,7 +57,7 @@ check-long:
 check-tsan:
 	@scripts/bootstrap
 	$(call cmake-build,tsan)
-	@ctest --test-dir build/tsan -L concurrent -j $(JOBS) --output-on-failure
+	@PAIRS=1 ctest --test-dir build/tsan -L concurrent -j $(JOBS) --output-on-failure
 
 check-java: build
 	@PML=$(CURDIR)/build/pml scripts/check-java

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "columnar/array_memory.h"
+
 #define FIELD(format, name, id, nullable) test_field(format, name, id, nullable, 0, NULL)
 
 static test_env *t;
@@ -51,13 +53,6 @@ static int csv_read(struct ArrowArray *array, const char *text, const struct Arr
     return rc;
 }
 
-static bool is_null(const struct ArrowArray *batch, int64_t c, int64_t row)
-{
-    const uint8_t *bits = batch->children[c]->buffers[0];
-    row += batch->children[c]->offset;
-    return bits != NULL && (bits[row / 8] >> (row % 8) & 1) == 0;
-}
-
 static void csv_every_type_is_converted(void **state)
 {
     (void)state;
@@ -88,7 +83,7 @@ static void csv_every_type_is_converted(void **state)
     assert_int_equal(((const int64_t *)a.children[15]->buffers[1])[0], 2);
     assert_int_equal(((const int64_t *)a.children[15]->buffers[1])[1], 2);
     for (int64_t c = 0; c < 15; c++)
-        assert_true(is_null(&a, c, 1));
+        assert_true(pml_array__is_null(a.children[c], 1));
     a.release(&a);
     schema.release(&schema);
 }
@@ -102,7 +97,7 @@ static void csv_columns_are_matched_by_name_and_absent_ones_are_null(void **stat
     struct ArrowSchema schema = test_struct(3, f);
     must_ok(csv_read(&a, "y,extra,x\n1,2,3\n", &schema, &csv_options, &err), &err);
     assert_int_equal(((const int32_t *)a.children[0]->buffers[1])[0], 3);
-    assert_true(is_null(&a, 1, 0));
+    assert_true(pml_array__is_null(a.children[1], 0));
     assert_int_equal(((const int32_t *)a.children[2]->buffers[1])[0], 1);
     a.release(&a);
     schema.release(&schema);
@@ -119,13 +114,13 @@ static void csv_null_text_counts_only_unquoted(void **state)
     must_ok(csv_read(&a, "x,y\n,1\n\"\",2\n\"two\nlines, \"\"quoted\"\"\",3\n", &schema, &o, &err), &err);
     const int32_t *end = a.children[0]->buffers[1];
     assert_int_equal(a.length, 3);
-    assert_true(is_null(&a, 0, 0));
-    assert_false(is_null(&a, 0, 1));
+    assert_true(pml_array__is_null(a.children[0], 0));
+    assert_false(pml_array__is_null(a.children[0], 1));
     assert_memory_equal((const char *)a.children[0]->buffers[2] + end[2], "two\nlines, \"quoted\"", 19);
     a.release(&a);
     o = (pml_bridge_csv_options){.delimiter = ';', .null_text = "\\N"};
     must_ok(csv_read(&a, "\\N;1\n;2\nNULL;\\N\n", &schema, &o, &err), &err);
-    assert_true(is_null(&a, 0, 0) && !is_null(&a, 0, 1) && !is_null(&a, 0, 2) && is_null(&a, 1, 2));
+    assert_true(pml_array__is_null(a.children[0], 0) && !pml_array__is_null(a.children[0], 1) && !pml_array__is_null(a.children[0], 2) && pml_array__is_null(a.children[1], 2));
     a.release(&a);
     schema.release(&schema);
 }

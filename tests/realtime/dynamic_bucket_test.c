@@ -11,6 +11,7 @@
 
 #include "support/faulty_fs.h"
 #include "support/keyed_kit.h"
+#include "support/rows_kit.h"
 #include "support/rt_kit.h"
 
 #define LIVE "\"bucket\":\"-1\",\"realtime.enabled\":\"true\",\"dynamic-bucket.target-row-num\":\"3\""
@@ -185,32 +186,16 @@ static void batch_between(world *w)
 
 static void must_show(world *w, bool live)
 {
-    pml_scan *scan;
-    pml_plan *plan;
-    struct ArrowArrayStream s;
-    pml_error err = PML_ERROR_INIT;
     size_t n = 0, want = 0;
-    must_ok(pml_scan_new(&scan, w->k.table, &err), &err);
-    if (live)
-        must_ok(pml_scan_set_realtime(scan, w->ctx, &err), &err);
-    must_ok(pml_scan_plan(&plan, scan, &err), &err);
-    pml_scan_free(scan);
-    must_ok(pml_read_open(&s, plan, NULL, &err), &err);
-    pml_plan_free(plan);
-    for (;;) {
-        struct ArrowArray batch;
-        if (s.get_next(&s, &batch) != 0)
-            fail_msg("%s", s.get_last_error(&s));
-        if (batch.release == NULL)
-            break;
+    struct ArrowArray batch = {0};
+    struct ArrowArrayStream s = rows_open(rows_plan(w->k.table, live ? w->ctx : NULL, NULL));
+    while (rows_next(&s, &batch)) {
         for (int64_t i = 0; i < batch.length; i++, n++) {
             const struct ArrowArray *id = batch.children[0], *p = batch.children[1], *v = batch.children[2];
             const key *k = &w->keys[((const int32_t *)p->buffers[1])[batch.offset + p->offset + i]][((const int64_t *)id->buffers[1])[batch.offset + id->offset + i]];
             assert_int_equal(((const int32_t *)v->buffers[1])[batch.offset + v->offset + i], live ? k->n : k->committed_n);
         }
-        batch.release(&batch);
     }
-    s.release(&s);
     for (int i = 0; i < PARTITIONS * KEYS; i++)
         want += (live ? (&w->keys[0][0])[i].n : (&w->keys[0][0])[i].committed_n) != KEYED_NULL;
     assert_int_equal(n, want);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "realtime/rt_context.h"
+#include "support/rows_kit.h"
 #include "support/rt_kit.h"
 #include "table/writer.h"
 
@@ -114,20 +115,13 @@ static void write_live(world *w, const int64_t *ids, int64_t n)
 /* What the read shows; most: data files that are open at once. */
 static void must_show(world *w, pml_rt_context *ctx, size_t most)
 {
-    pml_plan *plan;
-    struct ArrowArrayStream s;
-    pml_error err = PML_ERROR_INIT;
     int64_t rows = 0, wanted = 0, last = -1;
-    must_ok(rt_kit_try_plan(&plan, &w->k, ctx, -1, &err), &err);
+    struct ArrowArray a = {0};
+    pml_plan *plan = rows_plan(w->k.table, ctx, NULL);
     files.most = files.n;
-    must_ok(pml_read_open(&s, plan, NULL, &err), &err);
-    pml_plan_free(plan);
-    for (bool more = true; more;) {
-        struct ArrowArray a = {0};
-        if (s.get_next(&s, &a) != 0)
-            fail_msg("%s", s.get_last_error(&s));
-        more = a.release != NULL;
-        for (int64_t i = 0; more && i < a.length; i++, rows++) {
+    struct ArrowArrayStream s = rows_open(plan);
+    while (rows_next(&s, &a)) {
+        for (int64_t i = 0; i < a.length; i++, rows++) {
             int64_t id = ((const int64_t *)a.children[0]->buffers[1])[a.offset + a.children[0]->offset + i];
             int64_t v = ((const int64_t *)a.children[1]->buffers[1])[a.offset + a.children[1]->offset + i];
             if (id <= last || id >= KEYS || !w->any[id] || v != w->values[id])
@@ -135,10 +129,7 @@ static void must_show(world *w, pml_rt_context *ctx, size_t most)
                          (long long)(id < KEYS ? w->values[id] : -1));
             last = id;
         }
-        if (more)
-            a.release(&a);
     }
-    s.release(&s);
     for (size_t i = 0; i < KEYS; i++)
         wanted += w->any[i];
     assert_int_equal(rows, wanted);

@@ -15,6 +15,7 @@
 #include "meta/options.h"
 #include "realtime/rt_context.h"
 #include "support/changes_kit.h"
+#include "support/rt_kit.h"
 
 enum { LINES_MAX = 100000, FORMATS = 3 };
 
@@ -68,31 +69,12 @@ static char *in_order(const pml_text *text, int times)
     return out;
 }
 
-/* condition NULL: none. */
-static void plan_where(pml_plan **out, pml_table *table, pml_rt_context *ctx, const pml_predicate *condition)
-{
-    pml_scan *scan;
-    pml_error err = PML_ERROR_INIT;
-    must_ok(pml_scan_new(&scan, table, &err), &err);
-    must_ok(pml_scan_set_predicate(scan, condition, &err), &err);
-    if (ctx != NULL)
-        must_ok(pml_scan_set_realtime(scan, ctx, &err), &err);
-    must_ok(pml_scan_plan(out, scan, &err), &err);
-    pml_scan_free(scan);
-}
-
-static void plan_of(pml_plan **out, pml_table *table, pml_rt_context *ctx)
-{
-    plan_where(out, table, ctx, NULL);
-}
-
 static char *answer_where(pml_table *table, pml_rt_context *ctx, const pml_predicate *condition, int times)
 {
-    pml_plan *plan;
+    pml_plan *plan = rows_plan(table, ctx, condition);
     pml_text text = {0};
     int64_t rows;
     pml_error err = PML_ERROR_INIT;
-    plan_where(&plan, table, ctx, condition);
     must_ok(changes_read(&text, &rows, plan, 1, &err), &err);
     pml_plan_free(plan);
     char *out = in_order(&text, times);
@@ -163,14 +145,10 @@ static void shift_values(struct ArrowArray *batch, const pml_table *table)
 /* All rows of the table as they are now, live. */
 static int write_all(world *w, bool shifted, pml_error *err)
 {
-    struct ArrowArrayStream stream;
     struct ArrowSchema schema;
     struct ArrowArray batch = {0};
-    pml_plan *plan;
     int rc = PML_OK;
-    plan_of(&plan, w->table, w->ctx); /* it keeps showing what it showed while they are written */
-    must_ok(pml_read_open(&stream, plan, NULL, err), err);
-    pml_plan_free(plan);
+    struct ArrowArrayStream stream = rows_open(rows_plan(w->table, w->ctx, NULL)); /* shows the same while they are written */
     assert_int_equal(stream.get_schema(&stream, &schema), 0);
     while (rc == PML_OK && stream.get_next(&stream, &batch) == 0 && batch.release != NULL) {
         if (shifted)
@@ -265,6 +243,7 @@ static void rows_written_again_stay_the_same_until_they_are_committed(void **sta
 {
     (void)state;
     const char *only = getenv("ONLY");
+    const pml_file_system fast = rt_kit_fs();
     int append[FORMATS] = {0}, keyed[FORMATS] = {0}, refused = 0;
     DIR *dir = opendir(PML_JAVA_TABLES);
     assert_non_null(dir);
@@ -272,7 +251,7 @@ static void rows_written_again_stay_the_same_until_they_are_committed(void **sta
         pml_error err = PML_ERROR_INIT;
         if (!is_table(e->d_name) || (only != NULL && strstr(e->d_name, only) == NULL))
             continue;
-        world w = {.t = test_env_open(NULL), .name = e->d_name};
+        world w = {.t = test_env_open(&fast), .name = e->d_name};
         int rc = live_again(&w, changes_copy(w.t, e->d_name), &err);
         if (rc == PML_OK) {
             bool keys = w.table->schema->n_keys > 0;
@@ -397,9 +376,10 @@ static void conditions_on_values_see_the_newest_versions_only(void **state)
     (void)state;
     static const char *const names[] = {"dv_pk_aggregation", "dv_pk_compacted", "dv_pk_level0", "dv_pk_orc", "dv_pk_parquet_bitmap64",
                                         "dv_pk_part", "dv_pk_partial_update", "pk_levels", "pk_sequence_one"};
+    const pml_file_system fast = rt_kit_fs();
     int counts[2] = {0};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        world w = {.t = test_env_open(NULL), .name = names[i]};
+        world w = {.t = test_env_open(&fast), .name = names[i]};
         ask_for_stale_values(&w, changes_copy(w.t, names[i]), counts);
         test_env_close(w.t);
     }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "stores/memory.h"
+#include "support/rows_kit.h"
 #include "support/rt_kit.h"
 
 enum { KEYS = 1500, ROWS_MAX = 400, COLUMNS = 3, JSON_MAX = 2048, PINNED = 4, HOT_KEY = 7, HOT_ROWS_BOUND = 8 * ROWS_MAX };
@@ -132,28 +133,19 @@ static pml_plan *plan_of(world *w, int64_t lo, int64_t hi)
 /* The plan, which is freed, gives the rows that count. */
 static void must_give(pml_plan *plan, const key_state *keys, int64_t lo, int64_t hi)
 {
-    struct ArrowArrayStream s;
+    struct ArrowArray a = {0};
     bool *seen = calloc(KEYS, sizeof *seen);
-    pml_error err = PML_ERROR_INIT;
     assert_non_null(seen);
-    must_ok(pml_read_open(&s, plan, NULL, &err), &err);
-    pml_plan_free(plan);
-    for (bool more = true; more;) {
-        struct ArrowArray a = {0};
-        if (s.get_next(&s, &a) != 0)
-            fail_msg("%s", s.get_last_error(&s));
-        more = a.release != NULL;
-        for (int64_t i = 0; more && i < a.length; i++) {
+    struct ArrowArrayStream s = rows_open(plan);
+    while (rows_next(&s, &a)) {
+        for (int64_t i = 0; i < a.length; i++) {
             int64_t id = ((const int64_t *)a.children[0]->buffers[1])[a.offset + a.children[0]->offset + i];
             int64_t v = ((const int64_t *)a.children[2]->buffers[1])[a.offset + a.children[2]->offset + i];
             if (id < lo || id > hi || seen[id] || !keys[id].any || keys[id].deleted || keys[id].v != v)
                 fail_msg("key %lld shows %lld, where %lld counts", (long long)id, (long long)v, (long long)keys[id].v);
             seen[id] = true;
         }
-        if (more)
-            a.release(&a);
     }
-    s.release(&s);
     for (int64_t id = lo; id <= hi; id++)
         if (keys[id].any && !keys[id].deleted && !seen[id])
             fail_msg("key %lld is missing, its row is %lld", (long long)id, (long long)keys[id].v);

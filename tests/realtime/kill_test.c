@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "support/rows_kit.h"
 #include "support/rt_rows.h"
 #include "support/table_kit.h"
 #include "util/number.h"
@@ -174,9 +175,6 @@ static int wait_for(pid_t pid)
 /* Every row below the ends once, and none else. */
 static void check_table(pml_table *table, int64_t ends[BUCKETS])
 {
-    pml_scan *scan;
-    pml_plan *plan;
-    struct ArrowArrayStream stream;
     pml_error err = PML_ERROR_INIT;
     int64_t most = 0, total = 0;
     must_ok(ends_of(ends, table, &err), &err);
@@ -184,9 +182,7 @@ static void check_table(pml_table *table, int64_t ends[BUCKETS])
         most = ends[b] > most ? ends[b] : most;
     bool *seen = calloc((size_t)(most * ID_STEP) + 1, sizeof *seen);
     assert_non_null(seen);
-    must_ok(pml_scan_new(&scan, table, &err), &err);
-    must_ok(pml_scan_plan(&plan, scan, &err), &err);
-    must_ok(pml_read_open(&stream, plan, NULL, &err), &err);
+    struct ArrowArrayStream stream = rows_open(rows_plan(table, NULL, NULL));
     for (int64_t n = 0; n >= 0;) {
         int64_t *ids;
         int *parts;
@@ -207,8 +203,6 @@ static void check_table(pml_table *table, int64_t ends[BUCKETS])
     assert_int_equal(total, want);
     free(seen);
     stream.release(&stream);
-    pml_plan_free(plan);
-    pml_scan_free(scan);
 }
 
 static double seconds(void)

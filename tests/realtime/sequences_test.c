@@ -7,6 +7,7 @@
 #include "realtime/rt_context.h"
 #include "support/failing_store.h"
 #include "support/faulty_fs.h"
+#include "support/rows_kit.h"
 #include "support/rt_kit.h"
 #include "support/table_kit.h"
 
@@ -82,19 +83,10 @@ static int64_t theirs(rt_kit *k, int64_t id, int64_t n, const char *p, const cha
 /* The value of a key, "" where it is not. */
 static void value_of(char out[16], rt_kit *k, pml_rt_context *ctx, int64_t id, const char *p)
 {
-    pml_error err = PML_ERROR_INIT;
-    pml_plan *plan;
-    struct ArrowArrayStream s;
-    must_ok(rt_kit_try_plan(&plan, k, ctx, -1, &err), &err);
-    must_ok(pml_read_open(&s, plan, NULL, &err), &err);
-    pml_plan_free(plan);
+    struct ArrowArray a = {0};
+    struct ArrowArrayStream s = rows_open(rows_plan(k->table, ctx, NULL));
     out[0] = '\0';
-    for (;;) {
-        struct ArrowArray a = {0};
-        if (s.get_next(&s, &a) != 0)
-            fail_msg("reading failed: %s", s.get_last_error(&s));
-        if (a.release == NULL)
-            break;
+    while (rows_next(&s, &a)) {
         for (int64_t i = 0; i < a.length; i++) {
             const struct ArrowArray *ids = a.children[0], *ps = a.children[1], *v = a.children[2];
             const int32_t *po = (const int32_t *)ps->buffers[1] + ps->offset + i, *vo = (const int32_t *)v->buffers[1] + v->offset + i;
@@ -104,9 +96,7 @@ static void value_of(char out[16], rt_kit *k, pml_rt_context *ctx, int64_t id, c
             assert_string_equal(out, ""); /* once */
             (void)snprintf(out, 16, "%.*s", (int)(vo[1] - vo[0]), (const char *)v->buffers[2] + vo[0]);
         }
-        a.release(&a);
     }
-    s.release(&s);
 }
 
 static void must_hold(rt_kit *k, int64_t id, const char *p, const char *live, const char *stored)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/changes_kit.h"
 
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+
+#include "support/table_kit.h"
 
 enum { PAIRS_MAX = 8, LINES_MAX = 4096 };
 
@@ -36,31 +36,11 @@ pml_table *changes_open(test_env *t, const char *name, const char *const *option
     return table;
 }
 
-static const char *copy_from, *copy_to;
-
-static int copy_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
-{
-    char to[512];
-    size_t len;
-    (void)st, (void)ftw;
-    (void)snprintf(to, sizeof to, "%s%s", copy_to, path + strlen(copy_from));
-    if (flag == FTW_D)
-        return mkdir(to, 0755);
-    uint8_t *data = test_read_file(path, &len);
-    FILE *f = fopen(to, "wb");
-    assert_non_null(f);
-    assert_int_equal(fwrite(data, 1, len, f), len);
-    assert_int_equal(fclose(f), 0);
-    free(data);
-    return 0;
-}
-
 const char *changes_copy(test_env *t, const char *name)
 {
-    copy_from = java_path(name);
-    copy_to = test_path(t, name);
-    assert_int_equal(nftw(copy_from, copy_one, 16, FTW_PHYS), 0);
-    return copy_to;
+    const char *to = test_path(t, name);
+    kit_copy_tree(to, java_path(name));
+    return to;
 }
 
 int changes_read(pml_text *text, int64_t *rows, pml_plan *plan, uint32_t threads, pml_error *err)

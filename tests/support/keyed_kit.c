@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "columnar/array_memory.h"
+#include "support/rows_kit.h"
 #include "table/read_merge.h"
 #include "util/number.h"
 
@@ -204,32 +205,26 @@ static int by_key(const void *pa, const void *pb)
 size_t keyed_read(keyed_row **out, table_kit *k)
 {
     pml_plan *plan;
-    struct ArrowArrayStream stream;
-    struct ArrowArray batch;
+    struct ArrowArray batch = {0};
     pml_error err = PML_ERROR_INIT;
     int64_t counted;
     size_t n = 0;
-    keyed_row *rows = calloc(KEYED_ROWS_MAX, sizeof *rows);
-    assert_non_null(rows);
+    keyed_row *rows = NULL;
     kit_plan(&plan, k, &(kit_read){0});
     must_ok(pml_plan_count(&counted, plan, &err), &err);
-    must_ok(pml_read_open(&stream, plan, NULL, &err), &err);
-    pml_plan_free(plan);
-    for (;;) {
-        if (stream.get_next(&stream, &batch) != 0)
-            fail_msg("read failed: %s", stream.get_last_error(&stream));
-        if (batch.release == NULL)
-            break;
+    assert_in_range(counted, 0, KEYED_ROWS_MAX);
+    rows = calloc((size_t)counted + 1, sizeof *rows);
+    assert_non_null(rows);
+    struct ArrowArrayStream stream = rows_open(plan);
+    while (rows_next(&stream, &batch)) {
         for (int64_t i = 0; i < batch.length; i++) {
             int64_t v[5];
-            assert_true(n < KEYED_ROWS_MAX);
+            assert_true(n < (size_t)counted);
             for (size_t c = 0; c < 5; c++)
                 v[c] = number_at(batch.children[c], &k->fields[c].type, i);
             rows[n++] = (keyed_row){.id = v[0], .p = v[1], .n = v[2], .s = v[3], .v = v[4]};
         }
-        batch.release(&batch);
     }
-    stream.release(&stream);
     assert_int_equal(n, counted);
     qsort(rows, n, sizeof *rows, by_key);
     *out = rows;

@@ -63,16 +63,11 @@ static int naive_nested(const pml_type *t, const struct ArrowArray *a, int64_t i
     return c;
 }
 
-static bool is_null(const struct ArrowArray *a, int64_t row)
-{
-    return a->buffers[0] != NULL && !pml_bit_get(a->buffers[0], a->offset + row);
-}
-
 static int naive_item(const pml_type *t, const struct ArrowArray *a, int64_t i, const struct ArrowArray *b, int64_t k)
 {
     pml_value v, w;
-    if (is_null(a, i) || is_null(b, k))
-        return is_null(b, k) - is_null(a, i);
+    if (pml_array__is_null(a, i) || pml_array__is_null(b, k))
+        return pml_array__is_null(b, k) - pml_array__is_null(a, i);
     if (pml_layout__of(t) > PML_LAYOUT_TEXT)
         return naive_nested(t, a, i, b, k);
     pml_value__get(&v, t, a, i);
@@ -86,7 +81,7 @@ static int naive_column(const merge_world *w, int32_t position, const naive_ref 
     const struct ArrowArray *x = a->batch->children[position], *y = b->batch->children[position];
     int64_t i = a->row + a->batch->offset, k = b->row + b->batch->offset;
     int c = naive_item(&w->fields[position].type, x, i, y, k);
-    return descending && !is_null(x, i) && !is_null(y, k) ? -c : c;
+    return descending && !pml_array__is_null(x, i) && !pml_array__is_null(y, k) ? -c : c;
 }
 
 static int naive_key(const merge_world *w, const naive_ref *a, const naive_ref *b)

@@ -36,6 +36,41 @@ void rows_commit(test_env *t, pml_table *table, const char *rows, void (*change)
     stream.release(&stream);
 }
 
+pml_plan *rows_plan(pml_table *table, pml_rt_context *ctx, const pml_predicate *condition)
+{
+    pml_scan *scan;
+    pml_plan *plan;
+    pml_error err = PML_ERROR_INIT;
+    must_ok(pml_scan_new(&scan, table, &err), &err);
+    if (ctx != NULL)
+        must_ok(pml_scan_set_realtime(scan, ctx, &err), &err);
+    must_ok(pml_scan_set_predicate(scan, condition, &err), &err);
+    must_ok(pml_scan_plan(&plan, scan, &err), &err);
+    pml_scan_free(scan);
+    return plan;
+}
+
+struct ArrowArrayStream rows_open(pml_plan *plan)
+{
+    struct ArrowArrayStream stream;
+    pml_error err = PML_ERROR_INIT;
+    must_ok(pml_read_open(&stream, plan, NULL, &err), &err);
+    pml_plan_free(plan); /* the stream goes on without it */
+    return stream;
+}
+
+bool rows_next(struct ArrowArrayStream *stream, struct ArrowArray *batch)
+{
+    if (batch->release != NULL)
+        batch->release(batch);
+    if (stream->get_next(stream, batch) != 0)
+        fail_msg("reading failed: %s", stream->get_last_error(stream));
+    if (batch->release != NULL)
+        return true;
+    stream->release(stream);
+    return false;
+}
+
 static int print_stream(pml_text *text, int64_t *n, pml_env *env, struct ArrowArrayStream *stream, int format, pml_error *err)
 {
     struct ArrowSchema schema = {0};

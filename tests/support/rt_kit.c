@@ -12,6 +12,7 @@
 #include "storage/file_io.h"
 #include "storage/local_fs.h"
 #include "storage/numbered.h"
+#include "support/rows_kit.h"
 #include "table/commit.h"
 
 /* ---- tables ---- */
@@ -293,18 +294,12 @@ int64_t rt_kit_read(rt_kit *k, struct ArrowArrayStream *s)
 {
     int64_t n = 0;
     memset(k->seen, 0, sizeof k->seen);
-    for (;;) {
-        struct ArrowArray a = {0};
-        if (s->get_next(s, &a) != 0)
-            fail_msg("reading failed: %s", s->get_last_error(s));
-        if (a.release == NULL)
-            break;
+    struct ArrowArray a = {0};
+    while (rows_next(s, &a)) {
         for (int64_t i = 0; i < a.length; i++)
             see(k, &a, i);
         n += a.length;
-        a.release(&a);
     }
-    s->release(s);
     return n;
 }
 

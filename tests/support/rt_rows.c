@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "columnar/array_memory.h"
 #include "support/test_arrow.h"
 
 static const char *const values[RT_PARTITIONS] = {"a", "b/c=1", NULL};
@@ -119,20 +120,13 @@ void rt_rows_make(struct ArrowArray *array, struct ArrowSchema *schema, const rt
 
 /* ---- reading ---- */
 
-static bool is_null(const struct ArrowArray *a, int64_t row)
-{
-    const uint8_t *bits = a->buffers[0];
-    int64_t i = row + a->offset;
-    return bits != NULL && (bits[i / 8] >> (i % 8) & 1) == 0;
-}
-
 /* The text of a row in out; NULL: null. */
 static const char *text_at(char out[64], const struct ArrowArray *a, int64_t row)
 {
     const int32_t *o = a->buffers[1];
     const char *p = a->buffers[2];
     int64_t i = row + a->offset;
-    if (is_null(a, row))
+    if (pml_array__is_null(a, row))
         return NULL;
     size_t len = (size_t)(o[i + 1] - o[i]);
     len = len < 63 ? len : 63;
@@ -163,7 +157,7 @@ static void check_value(char wrong[160], char column, const struct ArrowArray *a
             (void)snprintf(wrong, 160, "row %lld has v = %s", (long long)id, got == NULL ? "null" : got);
     } else if (column == 'x') {
         int32_t v = ((const int32_t *)a->buffers[1])[row + a->offset];
-        if (is_null(a, row) || v != number_of(id))
+        if (pml_array__is_null(a, row) || v != number_of(id))
             (void)snprintf(wrong, 160, "row %lld has x = %d", (long long)id, v);
     }
 }

@@ -118,6 +118,9 @@ bool kit_view_check(kit *k, const kit_view *view);
 bool kit_segment_check(kit *k, void *segment);
 /* The rows of one array against the model from offset `lo` on. */
 bool kit_array_check(kit *k, const struct ArrowArray *array, int64_t lo);
+/* The batch is not taken, and nothing happens; nor is what is a good one but for one thing (store_kit_cases.c). */
+bool kit_refuses(kit *k, pml_rt_batch *batch, const char *what);
+bool kit_refuses_all_but(kit *k, const pml_rt_batch *good);
 
 /* ---- rows with keys: store_kit_keyed.c ---- */
 void kit_make_keyed_batch(kit *k, struct ArrowArray *array, pml_rt_batch *batch, kit_rows *rows, int64_t n, bool dense, int64_t gap);

@@ -4,7 +4,7 @@
 
 #include "support/store_kit.h"
 
-static bool must_refuse(kit *k, pml_rt_batch *batch, const char *what)
+bool kit_refuses(kit *k, pml_rt_batch *batch, const char *what)
 {
     pml_error err = PML_ERROR_INIT;
     int rc = k->vt->write(k->store, batch, &err);
@@ -13,6 +13,25 @@ static bool must_refuse(kit *k, pml_rt_batch *batch, const char *what)
                      "write refused a batch with %s, but did not say that nothing happened", what) &&
               kit_ok(k, batch->array->release != NULL, "write refused a batch with %s and took it", what);
     return ok;
+}
+
+bool kit_refuses_all_but(kit *k, const pml_rt_batch *good)
+{
+    pml_rt_batch bad = *good;
+    bad.range.end = bad.range.begin;
+    bool ok = kit_refuses(k, &bad, "an empty range");
+    bad = *good;
+    bad.rows = 0;
+    ok = ok && kit_refuses(k, &bad, "no rows");
+    bad = *good;
+    bad.rows--;
+    ok = ok && kit_refuses(k, &bad, "another number of rows than its array");
+    bad = *good;
+    bad.range = (pml_rt_range){good->range.begin - 1, good->range.end - 1};
+    ok = ok && kit_refuses(k, &bad, "offsets that were written before");
+    bad = *good;
+    bad.schema_id++;
+    return ok && kit_refuses(k, &bad, "an unknown schema");
 }
 
 /* 15 */
@@ -24,27 +43,13 @@ static bool write_refuses_a_wrong_batch(kit *k)
     if (!kit_write(k, 5, true, 3))
         return false;
     kit_make_batch(k, &array, &good, &rows, 4, true, 0);
-    bad = good;
-    bad.range.end = bad.range.begin;
-    bool ok = must_refuse(k, &bad, "an empty range");
-    bad = good;
-    bad.rows = 0;
-    ok = ok && must_refuse(k, &bad, "no rows");
-    bad = good;
-    bad.rows = 3;
-    ok = ok && must_refuse(k, &bad, "another number of rows than its array");
+    bool ok = kit_refuses_all_but(k, &good);
     bad = good;
     bad.range.end++;
-    ok = ok && must_refuse(k, &bad, "dense offsets that are more than its rows");
-    bad = good;
-    bad.range = (pml_rt_range){good.range.begin - 1, good.range.end - 1};
-    ok = ok && must_refuse(k, &bad, "offsets that were written before");
-    bad = good;
-    bad.schema_id++;
-    ok = ok && must_refuse(k, &bad, "an unknown schema");
+    ok = ok && kit_refuses(k, &bad, "dense offsets that are more than its rows");
     bad = good;
     bad.flags = 0;
-    ok = ok && must_refuse(k, &bad, "a column too few");
+    ok = ok && kit_refuses(k, &bad, "a column too few");
     pml_error err = PML_ERROR_INIT;
     ok = ok && kit_view_acquire(k, 0) && kit_view_check(k, &k->views[0]); /* nothing of it happened */
     if (!ok || !kit_rc(k, k->vt->write(k->store, &good, &err), &err, "write")) {

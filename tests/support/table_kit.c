@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "columnar/value_store.h"
+#include "support/rows_kit.h"
 
 static const char column_json[] =
     "{\"name\":\"id\",\"type\":\"BIGINT NOT "
@@ -306,25 +307,19 @@ static void compare_row(table_kit *k, const struct ArrowArray *got, int64_t row,
 void table_kit_must_stream(table_kit *k, struct ArrowArrayStream *stream, const kit_read *r)
 {
     uint8_t *wanted = calloc((size_t)k->next_id + 1, 1), *seen = calloc((size_t)k->next_id + 1, 1);
-    struct ArrowArray batch;
+    struct ArrowArray batch = {0};
     int64_t got = 0;
     assert_non_null(wanted);
     assert_non_null(seen);
     int64_t want = wanted_rows(k, wanted, r->predicate, r->batches);
-    for (;;) {
-        if (stream->get_next(stream, &batch) != 0)
-            fail_msg("read failed: %s", stream->get_last_error(stream));
-        if (batch.release == NULL)
-            break;
+    while (rows_next(stream, &batch)) {
         assert_true(batch.length > 0);
         assert_true(r->batch_rows == 0 || batch.length <= r->batch_rows);
         assert_int_equal(batch.n_children, r->n_columns == 0 ? k->n_fields : r->n_columns);
         for (int64_t row = 0; row < batch.length; row++)
             compare_row(k, &batch, row, r, wanted, seen);
         got += batch.length;
-        batch.release(&batch);
     }
-    stream->release(stream);
     assert_int_equal(got, r->limit > 0 && r->limit < want ? r->limit : want);
     free(wanted);
     free(seen);
@@ -351,23 +346,13 @@ bool table_kit_has_batch(table_kit *k, size_t b)
     const int32_t id[] = {0};
     const kit_read r = {.n_columns = 1, .columns = id};
     pml_plan *plan;
-    struct ArrowArrayStream stream;
-    struct ArrowArray batch;
-    pml_error err = PML_ERROR_INIT;
+    struct ArrowArray batch = {0};
     int64_t found = 0;
     kit_plan(&plan, k, &r);
-    must_ok(pml_read_open(&stream, plan, NULL, &err), &err);
-    pml_plan_free(plan);
-    for (;;) {
-        if (stream.get_next(&stream, &batch) != 0)
-            fail_msg("read failed: %s", stream.get_last_error(&stream));
-        if (batch.release == NULL)
-            break;
+    struct ArrowArrayStream stream = rows_open(plan);
+    while (rows_next(&stream, &batch))
         for (int64_t row = 0; row < batch.length; row++)
             found += batch_of(k, id_of(batch.children[0], row)) == b;
-        batch.release(&batch);
-    }
-    stream.release(&stream);
     assert_true(found == 0 || found == k->batches[b].length);
     return found > 0;
 }

@@ -7,6 +7,7 @@
  *
  * The workers are this program again: a fork of a process that has loaded the bridge is not supported.
  */
+#include "support/rows_kit.h"
 #include "support/test_arrow.h"
 #include "support/test_env.h"
 #include "util/number.h"
@@ -194,33 +195,21 @@ static void must_have_each_snapshot_once(pml_table *table, int workers, int64_t 
 
 static void must_have_each_row_once(pml_table *table, int workers, int64_t commits)
 {
-    pml_error err = PML_ERROR_INIT;
-    pml_scan *scan = NULL;
-    pml_plan *plan = NULL;
-    struct ArrowArrayStream stream = {0};
     struct ArrowArray array = {0};
     int64_t each = commits / workers, rows = 0;
     uint8_t *seen = calloc((size_t)commits, 1);
     assert_non_null(seen);
-    must_ok(pml_scan_new(&scan, table, &err), &err);
-    must_ok(pml_scan_plan(&plan, scan, &err), &err);
-    must_ok(pml_read_open(&stream, plan, NULL, &err), &err);
-    int rc;
-    while ((rc = stream.get_next(&stream, &array)) == 0 && array.release != NULL) {
+    struct ArrowArrayStream stream = rows_open(rows_plan(table, NULL, NULL));
+    while (rows_next(&stream, &array)) {
         for (int64_t row = 0; row < array.length; row++, rows++) {
             int64_t id = int64_at(array.children[0], row);
             int64_t at = id / WORKER_ROWS * each + id % WORKER_ROWS;
             assert_in_range(at, 0, commits - 1);
             assert_int_equal(0, seen[at]++);
         }
-        array.release(&array);
     }
-    assert_int_equal(0, rc);
     assert_int_equal(commits, rows);
     free(seen);
-    stream.release(&stream);
-    pml_plan_free(plan);
-    pml_scan_free(scan);
 }
 
 #define SCHEMA(keys, options)                                                                                                        \

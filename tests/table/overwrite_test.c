@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "support/faulty_fs.h"
+#include "support/rows_kit.h"
 #include "support/rt_kit.h"
 #include "support/table_kit.h"
 #include "support/test_arrow.h"
@@ -157,36 +158,25 @@ static int64_t remove_from_model(world *w, int name, int day)
 
 static void must_hold_model(world *w)
 {
-    pml_scan *scan;
-    pml_plan *plan;
-    struct ArrowArrayStream stream;
-    struct ArrowArray batch;
+    struct ArrowArray batch = {0};
     static bool seen[ROWS_MAX];
     int64_t counted, rows = 0;
     pml_error err = PML_ERROR_INIT;
     memset(seen, 0, sizeof seen);
-    must_ok(pml_scan_new(&scan, w->table, &err), &err);
-    must_ok(pml_scan_plan(&plan, scan, &err), &err);
+    pml_plan *plan = rows_plan(w->table, NULL, NULL);
     must_ok(pml_plan_count(&counted, plan, &err), &err);
-    must_ok(pml_read_open(&stream, plan, NULL, &err), &err);
-    for (;;) {
-        assert_int_equal(stream.get_next(&stream, &batch), 0);
-        if (batch.release == NULL)
-            break;
+    struct ArrowArrayStream stream = rows_open(plan);
+    while (rows_next(&stream, &batch)) {
         const int64_t *ids = batch.children[0]->buffers[1];
         for (int64_t i = 0; i < batch.length; i++, rows++) {
             int64_t id = ids[batch.children[0]->offset + i];
             assert_true(id < w->n && w->rows[id].live && !seen[id]);
             seen[id] = true;
         }
-        batch.release(&batch);
     }
-    stream.release(&stream);
     for (int64_t i = 0; i < w->n; i++)
         assert_int_equal(seen[i], w->rows[i].live);
     assert_int_equal(counted, rows);
-    pml_plan_free(plan);
-    pml_scan_free(scan);
 }
 
 /* The newest snapshot's counts agree with the model, and its kind is this. */

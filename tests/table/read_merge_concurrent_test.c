@@ -71,14 +71,19 @@ static bool merges(const pml_plan *plan)
     return false;
 }
 
-static void must_be_as_one_thread(const char *name, pml_plan *plan)
+/* Each number of threads with each size of batches (PAIRS=1, as `make check-tsan` sets it), or with one of them: another for each table. */
+static void must_be_as_one_thread(const char *name, size_t table, pml_plan *plan)
 {
     static const int64_t batch_rows[] = {0, 1, 7};
+    const size_t sizes = sizeof batch_rows / sizeof batch_rows[0];
+    const bool pairs = test_setting("PAIRS", 0, 0, 1) != 0;
     pml_error err = PML_ERROR_INIT;
     pml_text one = {0};
     int rc = read_all(&one, plan, 1, 0, &err);
     for (uint32_t threads = 2; threads <= THREADS_MAX; threads++)
-        for (size_t i = 0; i < sizeof batch_rows / sizeof batch_rows[0]; i++) {
+        for (size_t i = 0; i < sizes; i++) {
+            if (!pairs && (table + threads) % sizes != i)
+                continue;
             pml_error why = PML_ERROR_INIT;
             pml_text many = {0};
             int code = read_all(&many, plan, threads, batch_rows[i], &why);
@@ -106,7 +111,7 @@ static void any_number_of_threads_reads_the_same(void **state)
         if (e->d_name[0] == '.' || strchr(e->d_name, '.') != NULL)
             continue;
         if (table_open(&table, t, e->d_name, &err) == PML_OK && plan_all(&plan, table, &err) == PML_OK && merges(plan)) {
-            must_be_as_one_thread(e->d_name, plan);
+            must_be_as_one_thread(e->d_name, tables, plan);
             tables++;
         }
         pml_plan_free(plan);
