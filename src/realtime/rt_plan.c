@@ -250,7 +250,8 @@ static void find_dead(rt_pins *p, const pml_effective *eff, int64_t snapshot_id,
         rt_part *part = &p->parts[i];
         part->dead = is_dead(part, eff, snapshot_id);
         if (part->dead && latest)
-            pml_rt_pb__refuse(part->pb, RT_PB_RESET_REQUIRED, "a plan found its progress reset by an overwrite or a rollback");
+            pml_rt_pb__refuse(part->pb, RT_PB_RESET_REQUIRED,
+                              "a plan found its progress reset by an overwrite or a rollback, or begun by another live writer");
         if (!part->dead || part->info.rows == 0)
             continue;
         (void)atomic_fetch_add(&p->ctx->dropped_views, 1);

@@ -225,6 +225,39 @@ static void second_writer_of_a_partition_bucket_is_refused_at_commit(void **stat
     }
 }
 
+/* The same with keys, where his offsets are ours, some or all: no dead end, where writes go on that nobody sees. */
+static void offsets_of_a_second_live_writer_with_keys_want_a_new_context(void **state)
+{
+    (void)state;
+    for (int64_t rows = 1; rows <= 3; rows++) {
+        rt_kit a, b;
+        pml_error err = PML_ERROR_INIT;
+        pml_rt_commit_result r;
+        pml_rt_prepared *p;
+        rt_kit_create_keyed(&a, NULL, "", "");
+        rt_kit_share(&b, &a, NULL);
+        pml_commit_close(b.commit);
+        must_ok(pml_commit_open(&b.commit, b.table, "other", &err), &err);
+        rt_kit_start(&a, NULL, NULL);
+        rt_kit_write(&a, 1, "a");
+        (void)rt_kit_cycle(&a, 1);
+        rt_kit_write(&a, 2, "a");
+        rt_kit_start(&b, NULL, NULL);
+        b.next_id = 1;
+        rt_kit_write(&b, rows, "a");
+        (void)rt_kit_cycle(&b, 1);
+        pml_rt_prepared *pa = rt_kit_prepare(&a, 2);
+        must_fail_with(PML_E_CONFLICT, rt_kit_try_commit(&a, &r, pa, &err), &err);
+        assert_non_null(strstr(err.message, "a second writer wrote bucket-0"));
+        must_fail_with(PML_E_RECREATE, rt_kit_try_write(&a, 1, "a", NULL, NULL, &err), &err);
+        must_fail_with(PML_E_RECREATE, pml_rt_prepare(&p, a.w, 3, NULL, &err), &err);
+        pml_rt_prepared_free(pa);
+        rt_kit_must_store(&a, 0, 1 + rows);
+        rt_kit_close(&b);
+        rt_kit_close(&a);
+    }
+}
+
 /* 81 with two processes */
 static void second_process_of_a_partition_bucket_is_refused_at_commit(void **state)
 {
@@ -524,6 +557,7 @@ int main(void)
         cmocka_unit_test(committing_again_onto_progress_without_users_asks_the_snapshots),
         cmocka_unit_test(identifier_of_a_user_never_falls),
         cmocka_unit_test(second_writer_of_a_partition_bucket_is_refused_at_commit),
+        cmocka_unit_test(offsets_of_a_second_live_writer_with_keys_want_a_new_context),
         cmocka_unit_test(second_process_of_a_partition_bucket_is_refused_at_commit),
         cmocka_unit_test(prepare_missing_before_is_a_conflict),
         cmocka_unit_test(entries_of_a_prepare_may_be_committed_one_by_one),
