@@ -95,7 +95,7 @@ typedef struct pml_table_options {
     int32_t rt_stats_mode; /* PML_RT_STATS_* */
     enum { PML_RT_COLLAPSE_OFF = 0, PML_RT_COLLAPSE_AUTO } rt_collapse;
     bool rt_offset_external;
-    int32_t rt_validate_input; /* pml_check_level */
+    int32_t rt_validate_input; /* as pml_check_level has them (rt_write.c) */
     bool rt_accept_update_after, rt_allow_float_key;
     enum { PML_RT_VERIFY_HASH = 0, PML_RT_VERIFY_EXACT, PML_RT_VERIFY_RANGE, PML_RT_VERIFY_OFF } rt_verify_commit;
     bool rt_verify_order, rt_auto_advance;

@@ -70,15 +70,19 @@ static int collect(rt_commit *k, const pml_rt_entry *const *entries, size_t n, p
 
 /* ---- classification (9.5 b, c, d) ---- */
 
-/* Who else commits live rows of a bucket with keys has written to it: then only a new context helps, and writes must not go on as if rows
-   in memory were seen. Not of entries that may be there under another user of ours. */
-static int find_second_writer(rt_commit *k, const pml_rt_entry *e, const pml_commit_base *base, pml_error *err)
+/* Who else commits live rows has written to the bucket over offsets of ours: then only a new context helps, and writes must not go on as if
+   rows in memory were seen. Not of entries that may be there under another user of ours. With keys his rows are looked for first, by
+   which the error says more. */
+static int meet_second_writer(rt_commit *k, const pml_rt_entry *e, const pml_commit_base *base, pml_error *err)
 {
-    if (k->ctx->layout->mode == PML_RT_MODE_APPEND || e->first_sequence < 0 || atomic_load(&e->resolved) != 0 ||
-        atomic_load(&e->unknown) != 0)
+    if (atomic_load(&e->resolved) != 0 || atomic_load(&e->unknown) != 0)
         return PML_OK;
-    PML_RETURN_IF(pml_rt_sequences__look(k->ctx, base->latest, err));
-    return pml_rt_sequences__check(e->pb, base->latest, e->first_sequence, err);
+    if (k->ctx->layout->mode != PML_RT_MODE_APPEND && e->first_sequence >= 0) {
+        PML_RETURN_IF(pml_rt_sequences__look(k->ctx, base->latest, err));
+        PML_RETURN_IF(pml_rt_sequences__check(e->pb, base->latest, e->first_sequence, err));
+    }
+    (void)pml_rt_context__poison(k->ctx, NULL, "a second writer committed offsets of %s", e->pb->name);
+    return PML_OK;
 }
 
 /* A covered entry must have been committed by this user: coverage alone does not say by whom. */
@@ -96,7 +100,7 @@ static int check_covered(rt_commit *k, const pml_rt_entry *e, const pml_progress
     }
     if (user != NULL && strcmp(user, k->commit->user) == 0 && identifier >= e->identifier)
         return PML_OK;
-    PML_RETURN_IF(find_second_writer(k, e, base, err));
+    PML_RETURN_IF(meet_second_writer(k, e, base, err));
     return pml_error__at(err, PML_E_CONFLICT, PML_PLACE_PB, e->pb->name,
                          "the offsets [%lld, %lld) of %s were committed by another writer (user %s, identifier %lld)",
                          (long long)e->cover.begin, (long long)e->cover.end, e->pb->name, user == NULL ? "unknown" : user,
@@ -128,7 +132,7 @@ static int classify(rt_commit *k, size_t i, int64_t *c, const pml_effective *eff
     }
     k->classes[i] = ENTRY_PENDING;
     if (e->cover.begin < *c)
-        PML_RETURN_IF(find_second_writer(k, e, base, err));
+        PML_RETURN_IF(meet_second_writer(k, e, base, err));
     if (e->cover.begin != *c)
         return pml_error__at(err, PML_E_CONFLICT, PML_PLACE_PB, e->pb->name,
                              "%s is committed up to offset %lld, the entry holds [%lld, %lld): %s", e->pb->name, (long long)*c,

@@ -349,7 +349,7 @@ int pml_rt_pb__check_state(const rt_pb *pb, pml_error *err)
     case RT_PB_RESET_REQUIRED:
         return pml_error__at(err, PML_E_RECREATE, PML_PLACE_PB, pb->name,
                              "the committed progress of %s was reset by an overwrite or a rollback, or another live writer "
-                             "began it: make the context and the writer anew and replay from the committed end",
+                             "committed to it: make the context and the writer anew and replay from the committed end",
                              pb->name);
     case RT_PB_LOST:
         return pml_error__at(err, PML_E_PROGRESS_LOST, PML_PLACE_PB, pb->name,
