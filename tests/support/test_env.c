@@ -23,7 +23,7 @@ __attribute__((visibility("default"))) const char *__tsan_default_suppressions(v
 static bool alloc_fails(test_env *t)
 {
     long long n = atomic_fetch_add(&t->count, 1) + 1;
-    return t->fail_at != 0 && n == t->fail_at;
+    return n == atomic_load(&t->fail_at); /* none is the 0th */
 }
 
 static bool bytes_fail(test_env *t, size_t n)
@@ -154,12 +154,13 @@ test_env *test_env_open(const pml_file_system *fs)
 
 void test_env_fail_at(test_env *t, long long n)
 {
-    t->fail_at = n == 0 ? 0 : atomic_load(&t->count) + n;
+    atomic_store(&t->fail_at, n == 0 ? 0 : atomic_load(&t->count) + n);
 }
 
 bool test_env_fail_reached(const test_env *t)
 {
-    return t->fail_at != 0 && atomic_load(&t->count) >= t->fail_at;
+    const long long at = atomic_load(&t->fail_at);
+    return at != 0 && atomic_load(&t->count) >= at;
 }
 
 static int remove_entry(const char *path, const struct stat *st, int flag, struct FTW *ftw)

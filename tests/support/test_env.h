@@ -27,7 +27,7 @@ typedef struct test_env {
     atomic_llong bytes;         /* in allocations not yet freed */
     long long bytes_max;        /* an allocation that would make more of them fails; 0: no limit */
     atomic_bool bytes_exceeded; /* one has failed for that reason */
-    long long fail_at;          /* the n-th allocation from now on fails; 0: none. Set through test_env_fail_at */
+    atomic_llong fail_at;       /* the n-th allocation from now on fails; 0: none. Set through test_env_fail_at */
     atomic_llong wall_ms, mono_ns;
     uint64_t random_state;
     char dir[256]; /* a fresh directory of this test, removed by test_env_close */
