@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Those who read in a race, by plans and by tickets, and what they must find. */
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "support/race_kit.h"
 #include "support/test_env.h"
@@ -206,11 +206,11 @@ void race_finish(race *r)
     if (plan != NULL)
         (void)race_batches_of(r, plan, r->o.batches, r->o.batches, NULL);
     pml_plan_free(plan);
-    for (int i = 0; i < 2000; i++) { /* the thread that lets go of tickets has a moment */
+    const struct timespec ms = {0, 1000000};
+    race_must(r, pml_rt_context_metrics(&m, r->ctx, &err) == PML_OK, "metrics", &err);
+    for (int i = 0; m.open_views != 0 && i < 20000; i++) { /* the thread that lets go of tickets may be given no processor for long */
+        (void)nanosleep(&ms, NULL);
         race_must(r, pml_rt_context_metrics(&m, r->ctx, &err) == PML_OK, "metrics", &err);
-        if (m.open_views == 0)
-            break;
-        (void)sched_yield();
     }
     (void)snprintf(err.message, sizeof err.message,
                    "%lld rows in memory, %lld uncommitted, %lld views, %lld tickets, %lld prepares in flight",
