@@ -162,21 +162,30 @@ static int check_variants(pml_check *c, const struct ArrowArray *a, int64_t row,
     return PML_OK;
 }
 
-/* Whether values of a type can be wrong in a way that is looked for: those of most columns cannot. */
-static bool has_to_look(const pml_check *c, const pml_type *t)
+static bool has_checked_values(pml_type_kind kind)
 {
-    return c->level >= PML_CHECK_FULL || !t->nullable || pml_layout__of(t) > PML_LAYOUT_TEXT;
+    return kind == PML_TYPE_CHAR || kind == PML_TYPE_VARCHAR || kind == PML_TYPE_DECIMAL || kind == PML_TYPE_TIME;
+}
+
+/* Whether values of a column can be wrong in a way that is looked for: those of most columns cannot. */
+static inline bool has_to_look(const pml_check *c, const pml_type *t, const struct ArrowArray *a)
+{
+    return (c->level >= PML_CHECK_FULL && has_checked_values(t->kind)) || (!t->nullable && pml_array__validity(a) != NULL) ||
+           pml_layout__of(t) > PML_LAYOUT_TEXT;
 }
 
 static int values_of_children(pml_check *c, const pml_type *t, const struct ArrowArray *parent, int64_t row, int64_t n)
 {
     int rc = PML_OK;
     for (size_t i = 0, kids = pml_layout__children(t); i < kids; i++) {
+        const pml_type *child = pml_layout__child(t, i);
+        bool is_key = i == 0 && pml_layout__of(t) == PML_LAYOUT_MAP;
+        if (!is_key && !has_to_look(c, child, parent->children[i]))
+            continue;
         (void)pml_check__enter(c, pml_layout__child_name(t, i)); /* the depth was tested by the first pass */
-        if (i == 0 && pml_layout__of(t) == PML_LAYOUT_MAP)
+        if (is_key)
             PML_TRY(check_not_null(c, parent->children[i], row, n, "a map key is null"));
-        if (has_to_look(c, pml_layout__child(t, i)))
-            PML_TRY(pml_check__values(c, pml_layout__child(t, i), parent->children[i], row, n));
+        PML_TRY(pml_check__values(c, child, parent->children[i], row, n));
         pml_check__leave(c);
     }
 out:

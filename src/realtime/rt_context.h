@@ -94,7 +94,7 @@ typedef struct rt_pb {
     int64_t next_offset, cover_begin;
     rt_rows_note building;
     uint64_t building_bytes;
-    int64_t building_sequence; /* of the first building row with a key */
+    atomic_llong building_sequence; /* of the first building row with a key, -1: there is none. Read without the lock too */
     int64_t next_sequence; /* append: of files, only touched by the one flush in flight; primary key: of rows */
 
     pml_mutex advance_mu; /* guards reclaimed_end */

@@ -47,6 +47,7 @@ static rt_pb *pb_new(pml_rt_context *c, const pml_pb_key *key)
     pb->ctx = c;
     pb->adopted_end = pb->committed_id = -1;
     atomic_init(&pb->building_since_ns, -1);
+    atomic_init(&pb->building_sequence, -1);
     atomic_init(&pb->sealed_since_ns, -1);
     pb->total_buckets = c->table->options.bucket > 0 ? c->table->options.bucket : -1;
     pml_arena__init(&pb->arena, c->env);

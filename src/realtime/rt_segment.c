@@ -49,12 +49,13 @@ static int seal_locked(rt_pb *pb, pml_error *err)
     pb->queue[pb->n_queue++] =
         (rt_segment){handle, {pb->cover_begin, pb->next_offset}, pb->building, RT_SEGMENT_SEALED, since, pb->building_bytes, -1, -1};
     if (pb->building.rows > 0 && pb->ctx->layout->mode != PML_RT_MODE_APPEND) {
-        pb->queue[pb->n_queue - 1].first_sequence = pb->building_sequence;
+        pb->queue[pb->n_queue - 1].first_sequence = (int64_t)atomic_load(&pb->building_sequence);
         pb->queue[pb->n_queue - 1].last_sequence = pb->next_sequence - 1;
     }
     if (atomic_load(&pb->sealed_since_ns) < 0)
         atomic_store(&pb->sealed_since_ns, since);
     atomic_store(&pb->building_since_ns, -1);
+    atomic_store(&pb->building_sequence, -1);
     pb->building = (rt_rows_note){0};
     pb->building_bytes = 0;
     pb->cover_begin = pb->next_offset;

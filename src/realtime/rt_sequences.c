@@ -293,7 +293,7 @@ static int64_t lowest_locked(const rt_pb *pb, int64_t committed)
         if (s->first_sequence >= 0 && s->state != RT_SEGMENT_COMMITTED && s->cover.end > committed)
             return s->first_sequence;
     }
-    return pb->building.rows > 0 ? pb->building_sequence : -1;
+    return (int64_t)atomic_load(&pb->building_sequence);
 }
 
 /* Raises the counter where no row is uncommitted. Returns the lowest number of those that are; -1: there were none. */
@@ -340,10 +340,8 @@ static bool look_at_latest(pml_rt_context *c)
 void pml_rt_sequences__catch_up(rt_pb *pb, bool *looked)
 {
     int64_t highest;
-    pml_mutex__lock(&pb->write_mu); /* most calls end here */
-    const bool busy = pb->building.rows > 0;
-    pml_mutex__unlock(&pb->write_mu);
-    if (busy || raise_counter(pb, -1, -1) >= 0)
+    /* Most calls end here. Who seals at the same time comes before or after. */
+    if (atomic_load_explicit(&pb->building_sequence, memory_order_acquire) >= 0 || raise_counter(pb, -1, -1) >= 0)
         return;
     *looked = *looked || look_at_latest(pb->ctx);
     if (pml_rt_sequences__bound(&highest, pb, NULL) == PML_OK)

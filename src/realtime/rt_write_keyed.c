@@ -206,10 +206,10 @@ static int write_locked(rt_slice_offsets *o, keyed_call *c, rt_pb *pb, const key
                           .first_sequence = pb->next_sequence,
                           .last_sequence = pb->next_sequence + n - 1,
                           .bytes = o->bytes};
-    const bool first = pb->building.rows == 0;
+    const bool first = n > 0 && pb->building.rows == 0;
     PML_RETURN_IF(pml_rt_write__hand_over(c->k, pb, o, &batch, err));
     if (first)
-        pb->building_sequence = pb->next_sequence;
+        atomic_store_explicit(&pb->building_sequence, pb->next_sequence, memory_order_release);
     pb->next_sequence += n;
     return PML_OK;
 }
@@ -250,8 +250,8 @@ static int move_slice(keyed_call *c, pml_error *err)
     fill_system(&b, c, &s);
     int rc = write_slice(c, c->pbs[0], &s, &b, err);
     if (rc != PML_OK && b.array.release != NULL)
-        pml_rt_keyed_batch__give_back(&b, c->k->array, first);
-    pml_array__release(&b.array);
+        pml_rt_keyed_batch__give_back(&b, c->k->array);
+    pml_rt_keyed_batch__clear(&b);
     return rc;
 }
 
@@ -276,7 +276,7 @@ static int copy_slices(keyed_call *c, pml_error *err)
         PML_TRY(pml_rt_keyed_batch__new(&b, c->env, l->n_fields, s.kept.n, &copies[i], 0, err));
         fill_system(&b, c, &s);
         rc = write_slice(c, c->pbs[i], &s, &b, err);
-        pml_array__release(&b.array);
+        pml_rt_keyed_batch__clear(&b);
         PML_TRY(rc);
     }
 out:
