@@ -3,7 +3,6 @@
    is that of all rows; and columns without those of the key. */
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "stores/memory.h"
 #include "support/rt_kit.h"
@@ -334,14 +333,13 @@ static void a_run_of_small_runs_is_left_out(void **state)
     static const condition all = {{{"v", PML_OP_EQ, {"3"}}}, 0, 0};
     static const condition some = {{{"b", PML_OP_EQ, {"b01"}}}, 5 + 1, 1}, none = {{{"b", PML_OP_EQ, {"A"}}}, 5 + 1, 0};
     static const char *const modes[] = {"none", "keys", "full"};
-    const struct timespec ms = {0, 1000000};
     for (size_t m = 0; m < sizeof modes / sizeof modes[0]; m++) {
         rt_kit k;
         start(&k, modes[m]);
         write_rows(&k, 10, 10);
         for (int i = 0; runs_opened(&k, &all) != 5 + 1; i++) {
-            assert_true(i < 20000);
-            (void)nanosleep(&ms, NULL);
+            assert_true(i < TEST_PATIENCE_MS);
+            test_sleep_a_millisecond();
         }
         must_open(&k, &some, m > 0);
         must_open(&k, &none, m > 0);

@@ -8,7 +8,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "columnar/array_memory.h"
 #include "realtime/rt_context.h"
@@ -445,11 +444,10 @@ static void the_thread_leaves_few_runs(void **state)
     for (int i = 0; i < 60; i++)
         write_rows(&f, 64);
     for (int tries = 0; tries < 2000 && runs > 40 && f.next < ROWS_MAX - 64; tries++) {
-        const struct timespec pause = {0, 1000000};
         held_view v = take_view(&f);
         runs = check_view(&f, &v, 0, f.n_keys);
         drop_view(&v);
-        (void)nanosleep(&pause, NULL);
+        test_sleep_a_millisecond();
         if (runs > 40)
             write_rows(&f, 64);
     }

@@ -4,8 +4,6 @@
 
 #include "stores/memory.h"
 
-#include <time.h>
-
 static void must_hold(kit *k, bool ok)
 {
     if (!ok)
@@ -43,10 +41,9 @@ static void query_without_memory(kit *k, const kit_view *view)
 /* A thread of the host makes it so many, after a while. */
 static void wait_for_runs(kit *k, const kit_view *view, size_t wanted)
 {
-    const struct timespec ms = {0, 1000000};
     size_t n = count_runs(k, view);
-    for (int i = 0; n != wanted && i < 20000; i++) {
-        (void)nanosleep(&ms, NULL);
+    for (int i = 0; n != wanted && i < TEST_PATIENCE_MS; i++) {
+        test_sleep_a_millisecond();
         n = count_runs(k, view);
     }
     assert_int_equal(n, wanted);
@@ -92,7 +89,6 @@ static void memory_store_merges_small_runs_for_readers(void **state)
 static void memory_store_does_not_merge_for_nobody(void **state)
 {
     (void)state;
-    const struct timespec ms = {0, 1000000};
     kit k;
     kit_view *v = &k.views[0];
     pml_rt_usage before, after = {0};
@@ -101,8 +97,8 @@ static void memory_store_does_not_merge_for_nobody(void **state)
     must_hold(&k, kit_usage(&k, &before));
     must_hold(&k, kit_view_acquire(&k, 0));
     assert_int_equal(count_runs(&k, v), 3);
-    for (int i = 0; after.pinned_only_bytes <= before.pinned_only_bytes && i < 20000; i++) {
-        (void)nanosleep(&ms, NULL);
+    for (int i = 0; after.pinned_only_bytes <= before.pinned_only_bytes && i < TEST_PATIENCE_MS; i++) {
+        test_sleep_a_millisecond();
         must_hold(&k, kit_usage(&k, &after)); /* it was merged */
     }
     assert_true(after.pinned_only_bytes > before.pinned_only_bytes);
@@ -111,7 +107,7 @@ static void memory_store_does_not_merge_for_nobody(void **state)
         write_rows(&k, 1);
         must_hold(&k, kit_view_acquire(&k, 0));
         assert_int_equal(count_runs(&k, v), 3);
-        (void)nanosleep(&ms, NULL);
+        test_sleep_a_millisecond();
         must_hold(&k, kit_usage(&k, &after));
         assert_int_equal(after.pinned_only_bytes, before.pinned_only_bytes);
     }

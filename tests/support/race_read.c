@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "support/race_kit.h"
 #include "support/test_env.h"
@@ -206,10 +205,9 @@ void race_finish(race *r)
     if (plan != NULL)
         (void)race_batches_of(r, plan, r->o.batches, r->o.batches, NULL);
     pml_plan_free(plan);
-    const struct timespec ms = {0, 1000000};
     race_must(r, pml_rt_context_metrics(&m, r->ctx, &err) == PML_OK, "metrics", &err);
-    for (int i = 0; m.open_views != 0 && i < 20000; i++) { /* the thread that lets go of tickets may be given no processor for long */
-        (void)nanosleep(&ms, NULL);
+    for (int i = 0; m.open_views != 0 && i < TEST_PATIENCE_MS; i++) {
+        test_sleep_a_millisecond();
         race_must(r, pml_rt_context_metrics(&m, r->ctx, &err) == PML_OK, "metrics", &err);
     }
     (void)snprintf(err.message, sizeof err.message,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Opening, killing, finishing; faults. */
 #include <string.h>
-#include <time.h>
 
 #include "meta/path.h"
 #include "support/rt_model_state.h"
@@ -255,11 +254,10 @@ static bool has_unprepared(const rt_model *m)
 /* A thread of the context may still hold what it merged for readers. */
 static bool metrics_at_rest(pml_rt_metrics *got, rt_model *m)
 {
-    const struct timespec ms = {0, 1000000};
     pml_error err = PML_ERROR_INIT;
     bool ok = model_expect(m, PML_OK, pml_rt_context_metrics(got, m->ctx, &err), &err, "metrics");
-    for (int i = 0; ok && got->pinned_bytes != 0 && i < 10000; i++) {
-        (void)nanosleep(&ms, NULL);
+    for (int i = 0; ok && got->pinned_bytes != 0 && i < TEST_PATIENCE_MS; i++) {
+        test_sleep_a_millisecond();
         ok = model_expect(m, PML_OK, pml_rt_context_metrics(got, m->ctx, &err), &err, "metrics");
     }
     return ok;

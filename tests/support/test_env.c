@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "util/number.h"
@@ -90,6 +91,12 @@ uint64_t test_random(test_env *t)
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
     z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
     return z ^ (z >> 31);
+}
+
+void test_sleep_a_millisecond(void)
+{
+    const struct timespec ms = {0, 1000000};
+    (void)nanosleep(&ms, NULL);
 }
 
 static int test_random_bytes(void *ctx, void *buf, size_t n)

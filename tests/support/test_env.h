@@ -41,6 +41,9 @@ void test_env_fail_at(test_env *t, long long n);
 /* Whether that allocation was asked for since: a loop ends when it was not. A call that succeeds is no end, since some calls do
    without memory that would only make them faster. Ask before the next test_env_fail_at. */
 bool test_env_fail_reached(const test_env *t);
+/* What another thread does is waited for by time, not by turns: a loaded machine may give it none for long. */
+enum { TEST_PATIENCE_MS = 20000 };
+void test_sleep_a_millisecond(void);
 uint64_t test_random(test_env *t);               /* splitmix64 */
 uint64_t test_seed(void);                        /* SEED or a fixed default; printed once */
 /* The number in an environment variable, or another one; fails the test when it is no number from min to max. */
