@@ -58,6 +58,34 @@ arrow::Result<bool> orc_field_next(OrcField *out, OrcBytes *in)
     return true;
 }
 
+arrow::Result<uint64_t> orc_number(OrcBytes in, uint32_t id, uint64_t otherwise)
+{
+    uint64_t number = otherwise;
+    ARROW_RETURN_NOT_OK(orc_each(in, id, [&](const OrcField &f) { return number = f.number, arrow::Status::OK(); }));
+    return number;
+}
+
+arrow::Result<OrcBytes> orc_part(OrcBytes in, uint32_t id)
+{
+    OrcBytes part;
+    ARROW_RETURN_NOT_OK(orc_each(in, id, [&](const OrcField &f) { return part = f.bytes, arrow::Status::OK(); }));
+    return part;
+}
+
+arrow::Result<OrcPacking> orc_packing(OrcBytes postscript)
+{
+    OrcPacking packing;
+    ARROW_ASSIGN_OR_RAISE(packing.compression, orc_number(postscript, 2, packing.compression));
+    ARROW_ASSIGN_OR_RAISE(packing.block_bytes, orc_number(postscript, 3, packing.block_bytes));
+    return packing;
+}
+
+OrcBytes orc_bytes(const std::string &text)
+{
+    const auto *at = reinterpret_cast<const uint8_t *>(text.data());
+    return {at, at + text.size()};
+}
+
 namespace {
 
 constexpr uint64_t block_bytes_max = uint64_t{1} << 23; /* what 3 bytes can say */

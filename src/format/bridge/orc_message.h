@@ -32,6 +32,28 @@ arrow::Status orc_meta_damaged();
 arrow::Result<uint64_t> orc_varint(OrcBytes *in);
 /* False at the end of the message. */
 arrow::Result<bool> orc_field_next(OrcField *out, OrcBytes *in);
+/* Each field of the message. */
+template <typename Take> arrow::Status orc_each(OrcBytes in, Take take)
+{
+    OrcField f;
+    for (;;) {
+        ARROW_ASSIGN_OR_RAISE(bool more, orc_field_next(&f, &in));
+        if (!more)
+            return arrow::Status::OK();
+        ARROW_RETURN_NOT_OK(take(f));
+    }
+}
+/* Each field `id`. */
+template <typename Take> arrow::Status orc_each(OrcBytes in, uint32_t id, Take take)
+{
+    return orc_each(in, [&](const OrcField &f) { return f.id == id ? take(f) : arrow::Status::OK(); });
+}
+/* The last number `id`. */
+arrow::Result<uint64_t> orc_number(OrcBytes in, uint32_t id, uint64_t otherwise);
+/* The last bytes `id`; empty: there are none. */
+arrow::Result<OrcBytes> orc_part(OrcBytes in, uint32_t id);
+arrow::Result<OrcPacking> orc_packing(OrcBytes postscript);
+OrcBytes orc_bytes(const std::string &text);
 /* What the blocks hold, at most orc_message_bytes_max and a block. */
 arrow::Result<std::string> orc_unpack(OrcBytes in, const OrcPacking &packing);
 

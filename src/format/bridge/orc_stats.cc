@@ -38,12 +38,6 @@ namespace {
 
 enum : uint64_t { kind_byte = 1, kind_long = 4, kind_string = 7, kind_struct = 12, kind_date = 15, kind_varchar = 16 };
 
-OrcBytes bytes_of(const std::string &text)
-{
-    const auto *at = reinterpret_cast<const uint8_t *>(text.data());
-    return {at, at + text.size()};
-}
-
 struct Type {
     uint64_t kind = 0;
     std::vector<uint64_t> children;
@@ -53,11 +47,7 @@ struct Type {
 arrow::Result<Type> type_parse(OrcBytes in)
 {
     Type type;
-    OrcField f;
-    for (;;) {
-        ARROW_ASSIGN_OR_RAISE(bool more, orc_field_next(&f, &in));
-        if (!more)
-            return type;
+    ARROW_RETURN_NOT_OK(orc_each(in, [&](OrcField f) -> arrow::Status {
         if (f.id == 1)
             type.kind = f.number;
         if (f.id == 2 && f.bytes.at == nullptr)
@@ -68,37 +58,16 @@ arrow::Result<Type> type_parse(OrcBytes in)
         }
         if (f.id == 3)
             type.names.emplace_back(reinterpret_cast<const char *>(f.bytes.at), f.bytes.size());
-    }
-}
-
-/* Each field `id` that the message has. */
-template <typename Take> arrow::Status each(OrcBytes in, uint32_t id, Take take)
-{
-    OrcField f;
-    for (;;) {
-        ARROW_ASSIGN_OR_RAISE(bool more, orc_field_next(&f, &in));
-        if (!more)
-            return arrow::Status::OK();
-        if (f.id == id)
-            ARROW_RETURN_NOT_OK(take(f));
-    }
-}
-
-arrow::Result<uint64_t> number_of(OrcBytes in, uint32_t id, uint64_t otherwise)
-{
-    uint64_t number = otherwise;
-    ARROW_RETURN_NOT_OK(each(in, id, [&](const OrcField &f) {
-        number = f.number;
         return arrow::Status::OK();
     }));
-    return number;
+    return type;
 }
 
 arrow::Status columns_parse(OrcStatistics *out, OrcBytes footer)
 {
     std::vector<uint64_t> kinds;
     Type row;
-    ARROW_RETURN_NOT_OK(each(footer, 4, [&](const OrcField &f) -> arrow::Status {
+    ARROW_RETURN_NOT_OK(orc_each(footer, 4, [&](const OrcField &f) -> arrow::Status {
         ARROW_ASSIGN_OR_RAISE(Type type, type_parse(f.bytes));
         kinds.push_back(type.kind);
         if (kinds.size() == 1)
@@ -117,13 +86,11 @@ arrow::Status columns_parse(OrcStatistics *out, OrcBytes footer)
 
 arrow::Status stripes_parse(OrcStatistics *out, const OrcReader &reader, OrcBytes postscript, uint64_t postscript_bytes)
 {
-    OrcPacking packing;
+    ARROW_ASSIGN_OR_RAISE(OrcPacking packing, orc_packing(postscript));
     ARROW_ASSIGN_OR_RAISE(int64_t file, reader.input->GetSize());
-    ARROW_ASSIGN_OR_RAISE(uint64_t footer_bytes, number_of(postscript, 1, 0));
-    ARROW_ASSIGN_OR_RAISE(packing.compression, number_of(postscript, 2, packing.compression));
-    ARROW_ASSIGN_OR_RAISE(packing.block_bytes, number_of(postscript, 3, packing.block_bytes));
-    ARROW_ASSIGN_OR_RAISE(uint64_t bytes, number_of(postscript, 5, 0));
-    ARROW_ASSIGN_OR_RAISE(uint64_t version, number_of(postscript, 6, 0));
+    ARROW_ASSIGN_OR_RAISE(uint64_t footer_bytes, orc_number(postscript, 1, 0));
+    ARROW_ASSIGN_OR_RAISE(uint64_t bytes, orc_number(postscript, 5, 0));
+    ARROW_ASSIGN_OR_RAISE(uint64_t version, orc_number(postscript, 6, 0));
     uint64_t behind = 1, size = static_cast<uint64_t>(file); /* one byte says how long the postscript is */
     if (version == 0 || bytes == 0 || bytes > static_cast<uint64_t>(orc_message_bytes_max))
         return arrow::Status::OK();
@@ -135,7 +102,7 @@ arrow::Status stripes_parse(OrcStatistics *out, const OrcReader &reader, OrcByte
     if (!text.ok())
         return text.status().IsOutOfMemory() ? text.status() : orc_meta_damaged(); /* not IOError, which codecs say of damage */
     out->text = std::move(*text);
-    return each(bytes_of(out->text), 1, [&](const OrcField &f) {
+    return orc_each(orc_bytes(out->text), 1, [&](const OrcField &f) {
         if (out->stripes.size() == reader.stripes.size()) /* two bytes can say that there is one more */
             return orc_meta_damaged();
         out->stripes.push_back(f.bytes);
@@ -146,10 +113,9 @@ arrow::Status stripes_parse(OrcStatistics *out, const OrcReader &reader, OrcByte
 arrow::Status statistics_load(OrcStatistics *out, const OrcReader &reader)
 {
     const std::string tail = reader.file->GetSerializedFileTail();
-    OrcBytes postscript, footer;
-    ARROW_RETURN_NOT_OK(each(bytes_of(tail), 1, [&](const OrcField &f) { return postscript = f.bytes, arrow::Status::OK(); }));
-    ARROW_RETURN_NOT_OK(each(bytes_of(tail), 2, [&](const OrcField &f) { return footer = f.bytes, arrow::Status::OK(); }));
-    ARROW_ASSIGN_OR_RAISE(uint64_t postscript_bytes, number_of(bytes_of(tail), 4, 0));
+    ARROW_ASSIGN_OR_RAISE(OrcBytes postscript, orc_part(orc_bytes(tail), 1));
+    ARROW_ASSIGN_OR_RAISE(OrcBytes footer, orc_part(orc_bytes(tail), 2));
+    ARROW_ASSIGN_OR_RAISE(uint64_t postscript_bytes, orc_number(orc_bytes(tail), 4, 0));
     ARROW_RETURN_NOT_OK(columns_parse(out, footer));
     return stripes_parse(out, reader, postscript, postscript_bytes);
 }
@@ -162,11 +128,7 @@ struct Bounds {
 arrow::Result<Bounds> bounds_parse(OrcBytes in)
 {
     Bounds b;
-    OrcField f;
-    for (;;) {
-        ARROW_ASSIGN_OR_RAISE(bool more, orc_field_next(&f, &in));
-        if (!more)
-            return b;
+    ARROW_RETURN_NOT_OK(orc_each(in, [&](const OrcField &f) {
         if (f.id == 1) {
             b.least = f;
             b.has_least = true;
@@ -174,7 +136,9 @@ arrow::Result<Bounds> bounds_parse(OrcBytes in)
             b.most = f;
             b.has_most = true;
         }
-    }
+        return arrow::Status::OK();
+    }));
+    return b;
 }
 
 int64_t signed_of(uint64_t zigzag)
@@ -204,23 +168,16 @@ arrow::Status stat_parse(pml_bridge_stat *out, OrcBytes in, uint64_t kind, int64
                         : kind == kind_string || kind == kind_varchar     ? 4
                         : kind == kind_date                               ? 7
                                                                           : 0;
-    OrcField f;
-    for (;;) {
-        ARROW_ASSIGN_OR_RAISE(bool more, orc_field_next(&f, &in));
-        if (!more)
-            return arrow::Status::OK();
+    return orc_each(in, [&](const OrcField &f) -> arrow::Status {
         if (f.id == 1 && f.number <= static_cast<uint64_t>(rows))
             out->null_count = rows - static_cast<int64_t>(f.number);
         if (id == 0 || f.id != id)
-            continue;
+            return arrow::Status::OK();
         ARROW_ASSIGN_OR_RAISE(Bounds b, bounds_parse(f.bytes));
-        if (!b.has_least || !b.has_most)
-            continue;
-        if (id == 4)
-            stat_texts(out, b);
-        else
-            stat_numbers(out, b);
-    }
+        if (b.has_least && b.has_most)
+            id == 4 ? stat_texts(out, b) : stat_numbers(out, b);
+        return arrow::Status::OK();
+    });
 }
 
 arrow::Status stat_find(pml_bridge_stat *out, const OrcReader &reader, int32_t stripe, const char *name)
@@ -238,7 +195,7 @@ arrow::Status stat_find(pml_bridge_stat *out, const OrcReader &reader, int32_t s
     if (column == nullptr || s.stripes.size() != reader.stripes.size())
         return arrow::Status::OK();
     const auto i = static_cast<size_t>(stripe);
-    return each(s.stripes[i], 1, [&](const OrcField &f) {
+    return orc_each(s.stripes[i], 1, [&](const OrcField &f) {
         return at++ == column->type ? stat_parse(out, f.bytes, column->kind, reader.stripes[i].num_rows) : arrow::Status::OK();
     });
 }

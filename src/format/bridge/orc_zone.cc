@@ -22,58 +22,36 @@ struct Tail {
     uint64_t offset = 0, index = 0, data = 0, footer = 0; /* of the stripe */
 };
 
-arrow::Status stripe_parse(Tail *out, OrcBytes message)
+arrow::Status stripe_parse(Tail *out, OrcBytes stripe)
 {
-    uint64_t *const numbers[] = {nullptr, &out->offset, &out->index, &out->data, &out->footer};
-    OrcField f;
-    for (;;) {
-        ARROW_ASSIGN_OR_RAISE(bool more, orc_field_next(&f, &message));
-        if (!more)
-            return arrow::Status::OK();
-        if (f.id > 0 && f.id < sizeof numbers / sizeof numbers[0])
-            *numbers[f.id] = f.number;
-    }
+    ARROW_ASSIGN_OR_RAISE(out->offset, orc_number(stripe, 1, 0));
+    ARROW_ASSIGN_OR_RAISE(out->index, orc_number(stripe, 2, 0));
+    ARROW_ASSIGN_OR_RAISE(out->data, orc_number(stripe, 3, 0));
+    ARROW_ASSIGN_OR_RAISE(out->footer, orc_number(stripe, 4, 0));
+    return arrow::Status::OK();
 }
 
-arrow::Status tail_part(Tail *out, const OrcField &part, int32_t stripe)
+arrow::Result<Tail> tail_parse(OrcBytes tail, int32_t stripe)
 {
-    OrcBytes in = part.bytes;
-    OrcField f;
+    Tail out;
     int32_t seen = 0;
-    for (;;) {
-        ARROW_ASSIGN_OR_RAISE(bool more, orc_field_next(&f, &in));
-        if (!more)
-            break;
-        if (part.id == 1 && f.id == 2)
-            out->packing.compression = f.number;
-        if (part.id == 1 && f.id == 3)
-            out->packing.block_bytes = f.number;
-        if (part.id == 2 && f.id == 3 && seen++ == stripe)
-            ARROW_RETURN_NOT_OK(stripe_parse(out, f.bytes));
-    }
-    return part.id == 2 && seen <= stripe ? orc_meta_damaged() : arrow::Status::OK();
-}
-
-arrow::Result<Tail> tail_parse(const std::string &text, int32_t stripe)
-{
-    const auto *at = reinterpret_cast<const uint8_t *>(text.data());
-    OrcBytes in{at, at + text.size()};
-    OrcField part;
-    Tail tail;
-    for (;;) {
-        ARROW_ASSIGN_OR_RAISE(bool more, orc_field_next(&part, &in));
-        if (!more)
-            return tail;
-        if (part.id == 1 || part.id == 2)
-            ARROW_RETURN_NOT_OK(tail_part(&tail, part, stripe));
-    }
+    ARROW_ASSIGN_OR_RAISE(OrcBytes postscript, orc_part(tail, 1));
+    ARROW_ASSIGN_OR_RAISE(OrcBytes footer, orc_part(tail, 2));
+    ARROW_ASSIGN_OR_RAISE(out.packing, orc_packing(postscript));
+    ARROW_RETURN_NOT_OK(orc_each(footer, 3, [&](const OrcField &f) {
+        return seen++ == stripe ? stripe_parse(&out, f.bytes) : arrow::Status::OK();
+    }));
+    if (seen <= stripe)
+        return orc_meta_damaged();
+    return out;
 }
 
 } // namespace
 
 arrow::Result<std::string> orc_stripe_zone(const OrcReader &reader, int32_t stripe)
 {
-    ARROW_ASSIGN_OR_RAISE(Tail tail, tail_parse(reader.file->GetSerializedFileTail(), stripe));
+    const std::string text = reader.file->GetSerializedFileTail();
+    ARROW_ASSIGN_OR_RAISE(Tail tail, tail_parse(orc_bytes(text), stripe));
     ARROW_ASSIGN_OR_RAISE(int64_t size, reader.input->GetSize());
     uint64_t at = 0;
     if (tail.footer > static_cast<uint64_t>(orc_message_bytes_max) || __builtin_add_overflow(tail.offset, tail.index, &at) ||
@@ -81,17 +59,8 @@ arrow::Result<std::string> orc_stripe_zone(const OrcReader &reader, int32_t stri
         return orc_meta_damaged();
     ARROW_ASSIGN_OR_RAISE(auto packed, reader.input->ReadAt(static_cast<int64_t>(at), static_cast<int64_t>(tail.footer)));
     ARROW_ASSIGN_OR_RAISE(std::string footer, orc_unpack({packed->data(), packed->data() + packed->size()}, tail.packing));
-    const auto *text = reinterpret_cast<const uint8_t *>(footer.data());
-    OrcBytes in{text, text + footer.size()};
-    std::string zone = "UTC";
-    OrcField f;
-    for (;;) {
-        ARROW_ASSIGN_OR_RAISE(bool more, orc_field_next(&f, &in));
-        if (!more)
-            return zone;
-        if (f.id == 3 && f.bytes.at != nullptr && f.bytes.size() > 0)
-            zone.assign(reinterpret_cast<const char *>(f.bytes.at), f.bytes.size());
-    }
+    ARROW_ASSIGN_OR_RAISE(OrcBytes zone, orc_part(orc_bytes(footer), 3));
+    return zone.size() == 0 ? "UTC" : std::string(reinterpret_cast<const char *>(zone.at), zone.size());
 }
 
 } // namespace pml_bridge_ns
