@@ -63,7 +63,7 @@ struct pml_rt_plugin;
 typedef struct pml_rt_context_options {
     size_t struct_size;
     const struct pml_rt_plugin *store; /* NULL: the store that the option realtime.store names ("memory") */
-    size_t n_options;                  /* realtime.* options that win over the table's */
+    size_t n_options;                  /* realtime.* options that win over the table's; an unknown one is PML_E_INVAL */
     const pml_option_pair *options;
 } pml_rt_context_options;
 #define PML_RT_CONTEXT_OPTIONS_INIT {sizeof(pml_rt_context_options), NULL, 0, NULL}

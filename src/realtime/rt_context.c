@@ -11,6 +11,19 @@
 
 /* ---- life ---- */
 
+/* What a table says and nobody knows is kept, as Java does. What is said in a call is misspelt then, or of a later phase and would be missed.
+   A store has names of its own. */
+static int check_override(const char *key, pml_error *err)
+{
+    static const char ours[] = "realtime.", of_store[] = "realtime.store.";
+    if (strncmp(key, ours, sizeof ours - 1) != 0)
+        return pml_error__at(err, PML_E_INVAL, PML_PLACE_OPTION, key, "'%s' is no option of a real-time context: only realtime.* are", key);
+    const pml_option_rule *rule = pml_option_rule__find(key);
+    if ((rule == NULL || rule->treatment == PML_OPTION_IGNORED) && strncmp(key, of_store, sizeof of_store - 1) != 0)
+        return pml_error__at(err, PML_E_INVAL, PML_PLACE_OPTION, key, "there is no option '%s': docs/core-options.md lists those there are", key);
+    return PML_OK;
+}
+
 static int copy_overrides(pml_rt_context *c, const pml_rt_context_options *o, pml_error *err)
 {
     if (o == NULL || o->n_options == 0)
@@ -20,9 +33,7 @@ static int copy_overrides(pml_rt_context *c, const pml_rt_context_options *o, pm
     if (c->overrides == NULL)
         return pml_error__no_memory(err);
     for (size_t i = 0; i < o->n_options; i++) {
-        if (strncmp(o->options[i].key, "realtime.", 9) != 0)
-            return pml_error__at(err, PML_E_INVAL, PML_PLACE_OPTION, o->options[i].key,
-                                 "'%s' is no option of a real-time context: only realtime.* are", o->options[i].key);
+        PML_RETURN_IF(check_override(o->options[i].key, err));
         pml_option_pair *to = &c->overrides[c->n_overrides++];
         to->key = pml_arena__strdup(&c->arena, o->options[i].key);
         to->value = pml_arena__strdup(&c->arena, o->options[i].value);

@@ -8,6 +8,32 @@
 #include "support/failing_store.h"
 #include "support/rt_kit.h"
 
+static void context_refuses_options_that_do_not_exist(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {"realtime.memory.chunk-byte", "realtime.memory", "realtime.", "realtime.Offset-mode", "bucket", ""};
+    static const char *const right[] = {"realtime.memory.chunk-bytes", "realtime.store.mine.depth"};
+    test_env *t = test_env_open(NULL);
+    pml_error err = PML_ERROR_INIT;
+    pml_rt_context_options o = PML_RT_CONTEXT_OPTIONS_INIT;
+    pml_option_pair pair = {NULL, "1 mb"};
+    pml_rt_context *c;
+    o.n_options = 1;
+    o.options = &pair;
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        pair.key = wrong[i];
+        must_fail_with(PML_E_INVAL, pml_rt_context_open(&c, t->env, &o, &err), &err);
+        assert_null(c);
+        assert_non_null(strstr(err.message, wrong[i]));
+    }
+    for (size_t i = 0; i < sizeof right / sizeof right[0]; i++) {
+        pair.key = right[i];
+        must_ok(pml_rt_context_open(&c, t->env, &o, &err), &err);
+        pml_rt_context_close(c);
+    }
+    test_env_close(t);
+}
+
 /* 1 */
 static void context_refuses_what_is_no_store(void **state)
 {
@@ -448,6 +474,7 @@ static void plans_and_prepares_may_be_the_last_to_go(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(context_refuses_options_that_do_not_exist),
         cmocka_unit_test(context_refuses_what_is_no_store),
         cmocka_unit_test(each_partition_bucket_has_one_store),
         cmocka_unit_test(table_has_one_writer_at_a_time),
