@@ -99,15 +99,16 @@ static void memory_store_does_not_merge_for_nobody(void **state)
     assert_int_equal(count_runs(&k, v), 3);
     for (int i = 0; after.pinned_only_bytes <= before.pinned_only_bytes && i < TEST_PATIENCE_MS; i++) {
         test_sleep_a_millisecond();
-        must_hold(&k, kit_usage(&k, &after)); /* it was merged */
+        must_hold(&k, kit_usage(&k, &after)); /* it is being merged */
     }
     assert_true(after.pinned_only_bytes > before.pinned_only_bytes);
+    must_hold(&k, kit_settle(&k)); /* else the rows of the next write come before it is kept, and it is counted until it is let go */
     for (int i = 0; i < 20; i++) { /* a writer and a reader in turns */
         kit_view_release(&k, 0);
         write_rows(&k, 1);
         must_hold(&k, kit_view_acquire(&k, 0));
         assert_int_equal(count_runs(&k, v), 3);
-        test_sleep_a_millisecond();
+        must_hold(&k, kit_settle(&k));
         must_hold(&k, kit_usage(&k, &after));
         assert_int_equal(after.pinned_only_bytes, before.pinned_only_bytes);
     }
